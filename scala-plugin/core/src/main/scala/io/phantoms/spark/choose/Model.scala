@@ -1,0 +1,152 @@
+package io.phantoms.spark.choose
+
+import scala.collection.immutable.BitSet
+
+/** A grouping attribute as the chooser sees it.
+  *
+  * @param name what the notation and explanations call it
+  * @param bits width of one value in a table entry, in bits (a dictionary id for strings)
+  */
+final case class KeyAttribute(name: String, bits: Int)
+
+/** What is known of the input. Sets of attributes are ordinals into [[Problem.attributes]]. */
+trait Statistics {
+
+  /** Rows of the input (the paper's n_e for one epoch: the whole batch). */
+  def rows: Double
+
+  /** Groups of a relation, the paper's g_R: between 1 and [[rows]]; 1 for the empty set. */
+  def groups(keys: BitSet): Double
+
+  /** Effective flow length l_a of a relation (SMAP eq. 15): rows per run of one group in a bucket, at least 1. */
+  def flowLength(keys: BitSet): Double
+}
+
+/** Machine constants, in nanoseconds unless said otherwise.
+  *
+  * @param c1 one probe of an LFTA table (SMAP)
+  * @param c2 shipping one evicted entry across the shuffle and receiving it, for an entry of 32 bytes
+  * @param c2PerByte what each byte beyond 32 adds to c2
+  * @param merge merging one received or derived entry into a complete (after the shuffle) table
+  * @param emit writing one result row
+  * @param plainRow what plain Spark pays for one input row of one query (scan share, projection, hash probe)
+  * @param plainGroup what plain Spark pays for one group leaving a partial aggregation (shuffle, final merge)
+  * @param scanRow reading one input row once
+  * @param fixed one more stage or task wave that sharing adds, per job
+  * @param parallelism tasks that run at once
+  * @param partitions map tasks the input is read by: each has tables of its own
+  */
+final case class Machine(
+    c1: Double = 10,
+    c2: Double = 150,
+    c2PerByte: Double = 1.5,
+    merge: Double = 60,
+    emit: Double = 40,
+    plainRow: Double = 60,
+    plainGroup: Double = 600,
+    scanRow: Double = 10,
+    fixed: Double = 20e6,
+    parallelism: Int = 2,
+    partitions: Int = 2)
+
+/** One choice to make: which relations to maintain for these queries.
+  *
+  * @param attributes the distinct grouping attributes of the workload
+  * @param queries the grouping of each query; several queries may share one grouping
+  * @param bufferBits width of all aggregate buffers of one entry, in bits
+  * @param memory bytes for all LFTA tables of one map task (SMAP's M)
+  * @param maxShards most reduce partitions a relation may be spread over
+  */
+final case class Problem(
+    attributes: IndexedSeq[KeyAttribute],
+    queries: IndexedSeq[BitSet],
+    bufferBits: Int,
+    statistics: Statistics,
+    machine: Machine,
+    memory: Long,
+    maxShards: Int) {
+  require(queries.forall(_.forall(a => a >= 0 && a < attributes.size)), "a query names an unknown attribute")
+
+  /** Bytes of one table entry: packed key words, buffers and one word of flags (SMAP's h). */
+  def entryBytes(keys: BitSet): Int = {
+    def words(bits: Int): Int = (bits + 63) / 64
+    8 * (1 + words(keys.iterator.map(attributes(_).bits).sum) + words(bufferBits))
+  }
+}
+
+/** Where a relation of a configuration is maintained and how its content reaches the consumer. */
+sealed trait Placement
+
+object Placement {
+
+  /** An LFTA table whose evictions only feed children: a phantom of the map side. */
+  case object Feeds extends Placement
+
+  /** An LFTA relation whose evictions (also) cross the shuffle.
+    *
+    * @param shardKey attributes whose hash picks the reduce partition; a subset of the relation's keys and of the keys
+    *   of every relation derived from it. Empty: one partition holds the whole relation.
+    * @param shards how many reduce partitions the relation is spread over
+    */
+  final case class Shipped(shardKey: BitSet, shards: Int) extends Placement
+
+  /** Derived after the shuffle, in the task that merged its parent (Shipped or itself Derived). */
+  case object Derived extends Placement
+}
+
+/** One relation of a configuration.
+  *
+  * @param keys its grouping
+  * @param queries the queries (ordinals into [[Problem.queries]]) it answers; none: a phantom
+  * @param parent ordinal of the relation that feeds it, or -1 when the raw input does
+  * @param buckets LFTA table size, a power of two; 0: no table (each fed entry passes straight through), always 0 when
+  *   [[Placement.Derived]]
+  */
+final case class Relation(keys: BitSet, queries: Vector[Int], parent: Int, buckets: Int, placement: Placement) {
+  def isPhantom: Boolean = queries.isEmpty
+  def isDerived: Boolean = placement == Placement.Derived
+}
+
+/** The relations maintained, parents before children.
+  *
+  * An invariant of every configuration: each query is answered by exactly one relation, and that relation is
+  * [[Placement.Shipped]] or [[Placement.Derived]].
+  */
+final case class Configuration(relations: Vector[Relation]) {
+  relations.zipWithIndex.foreach { case (r, i) =>
+    require(r.parent >= -1 && r.parent < i, s"relation $i: its parent must precede it")
+    if (r.parent >= 0) {
+      val p = relations(r.parent)
+      require(r.keys.subsetOf(p.keys), s"relation $i: not coarser than its parent")
+      if (r.isDerived) require(p.placement != Placement.Feeds, s"relation $i: derived from a map-side phantom")
+      else require(!p.isDerived, s"relation $i: an LFTA relation under a derived one")
+    } else require(!r.isDerived, s"relation $i: derived from nothing")
+    r.placement match {
+      case Placement.Shipped(key, shards) =>
+        require(shards >= 1 && key.subsetOf(r.keys), s"relation $i: shard key outside its keys")
+        require(shards == 1 || key.nonEmpty, s"relation $i: several shards need a shard key")
+        require(derivedBelow(i).forall(d => key.subsetOf(relations(d).keys)), s"relation $i: shard key splits a child")
+      case _ => require(r.isDerived || !r.queries.nonEmpty, s"relation $i: a query that only feeds")
+    }
+    require(r.buckets == 0 || (Integer.bitCount(r.buckets) == 1 && !r.isDerived), s"relation $i: bad bucket count")
+  }
+
+  def children(parent: Int): Vector[Int] = relations.indices.filter(relations(_).parent == parent).toVector
+
+  /** All relations derived, directly or not, from relation `i`. */
+  def derivedBelow(i: Int): Vector[Int] =
+    children(i).filter(relations(_).isDerived).flatMap(c => c +: derivedBelow(c))
+}
+
+/** What the chooser says: a configuration, or that doing nothing is best.
+  *
+  * @param configuration None: NoSharing
+  * @param cost expected cost of the answer in nanoseconds of elapsed time (of NoSharing when nothing is shared)
+  * @param costWithout expected cost of NoSharing
+  * @param algorithm the algorithm that found it
+  */
+final case class Choice(configuration: Option[Configuration], cost: Double, costWithout: Double, algorithm: String) {
+
+  /** Fraction of NoSharing's cost that the choice saves; 0 when nothing is shared. */
+  def savings: Double = if (costWithout <= 0) 0.0 else 1.0 - cost / costWithout
+}

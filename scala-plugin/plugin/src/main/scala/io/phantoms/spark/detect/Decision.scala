@@ -1,0 +1,20 @@
+package io.phantoms.spark.detect
+
+import io.phantoms.spark.choose.{Choice, Configuration}
+
+/** What became of one place in a plan where aggregates could have been shared. */
+sealed trait Decision {
+
+  /** One line naming the operator the decision is about. */
+  def subject: String
+}
+
+/** The workload was rewritten.
+  *
+  * @param notation the configuration as `ABCD(AB BCD(BC BD CD))`
+  */
+final case class Shared(subject: String, workload: Workload, configuration: Configuration, choice: Choice, notation: String)
+    extends Decision
+
+/** The plan was left as it was. */
+final case class Declined(subject: String, reason: DeclineReason) extends Decision
