@@ -13,8 +13,18 @@ object PhantomsBuild {
   }
 
   val compilerOptions: Seq[String] = Seq(
-    "-deprecation", "-feature", "-unchecked", "-Xlint:_,-byname-implicit,-infer-any", "-Wunused:_", "-Wvalue-discard",
-    "-Xfatal-warnings", "-release", "17", "-encoding", "utf-8")
+    "-deprecation",
+    "-feature",
+    "-unchecked",
+    "-Xlint:_,-byname-implicit,-infer-any",
+    "-Wunused:_",
+    "-Wvalue-discard",
+    "-Xfatal-warnings",
+    "-release",
+    "17",
+    "-encoding",
+    "utf-8"
+  )
 
   val scalatest: ModuleID = "org.scalatest" %% "scalatest" % "3.2.20" % Test
 
@@ -23,7 +33,8 @@ object PhantomsBuild {
 
   /** Packs another project's classes into this jar (thin: nothing third-party inside). */
   def oneJar(other: Project): Seq[Setting[_]] = Seq(
-    Compile / packageBin / mappings ++= (other / Compile / packageBin / mappings).value)
+    Compile / packageBin / mappings ++= (other / Compile / packageBin / mappings).value
+  )
 
   /** `phantoms-build.properties`: the Spark minor the jar was built for, checked at start-up. */
   val buildInfo: Seq[Setting[_]] = Seq(
@@ -31,19 +42,43 @@ object PhantomsBuild {
       val out = (Compile / resourceManaged).value / "phantoms-build.properties"
       IO.write(out, s"version=${version.value}\nspark.minor=${lane.minor}\nspark.version=${lane.version}\n")
       Seq(out)
-    }.taskValue)
+    }.taskValue
+  )
 
   val sparkTests: Seq[Setting[_]] = Seq(
     Test / fork := true,
     Test / parallelExecution := false,
     Test / baseDirectory := (ThisBuild / baseDirectory).value,
-    Test / javaOptions ++= Seq("-Xmx4g", "-Xss4m", "-Dspark.testing=1", "-Dspark.ui.enabled=false",
-      "-Dlog4j2.level=WARN", "-XX:+IgnoreUnrecognizedVMOptions", "--add-modules=jdk.incubator.vector",
-      "-Djdk.reflect.useDirectMethodHandle=false", "-Dio.netty.tryReflectionSetAccessible=true",
-      "-Dio.netty.allocator.type=pooled", "-Duser.timezone=UTC") ++ opened.map(p => s"--add-opens=java.base/$p=ALL-UNNAMED"))
+    Test / javaOptions ++= Seq(
+      "-Xmx4g",
+      "-Xss4m",
+      "-Dspark.testing=1",
+      "-Dspark.ui.enabled=false",
+      "-Dlog4j2.level=WARN",
+      "-XX:+IgnoreUnrecognizedVMOptions",
+      "--add-modules=jdk.incubator.vector",
+      "-Djdk.reflect.useDirectMethodHandle=false",
+      "-Dio.netty.tryReflectionSetAccessible=true",
+      "-Dio.netty.allocator.type=pooled",
+      "-Duser.timezone=UTC"
+    ) ++ opened.map(p => s"--add-opens=java.base/$p=ALL-UNNAMED")
+  )
 
   // What Spark's own launcher opens on Java 17 (JavaModuleOptions), needed when tests are forked without it.
-  private lazy val opened = Seq("java.lang", "java.lang.invoke", "java.lang.reflect", "java.io", "java.net", "java.nio",
-    "java.util", "java.util.concurrent", "java.util.concurrent.atomic", "jdk.internal.ref", "sun.nio.ch",
-    "sun.nio.cs", "sun.security.action", "sun.util.calendar")
+  private lazy val opened = Seq(
+    "java.lang",
+    "java.lang.invoke",
+    "java.lang.reflect",
+    "java.io",
+    "java.net",
+    "java.nio",
+    "java.util",
+    "java.util.concurrent",
+    "java.util.concurrent.atomic",
+    "jdk.internal.ref",
+    "sun.nio.ch",
+    "sun.nio.cs",
+    "sun.security.action",
+    "sun.util.calendar"
+  )
 }

@@ -1,10 +1,11 @@
 import sbt._
 
-/** One Spark minor the plugin is built for; versions are data, kept in [[SparkLanes]] only.
-  *
-  * @param minor the Spark minor, part of the jar's name
-  * @param version the patch release compiled and tested against
-  */
+/**
+ * One Spark minor the plugin is built for; versions are data, kept in [[SparkLanes]] only.
+ *
+ * @param minor the Spark minor, part of the jar's name
+ * @param version the patch release compiled and tested against
+ */
 final case class SparkLane(minor: String, version: String) {
   def sql: ModuleID = "org.apache.spark" %% "spark-sql" % version
   def catalystTests: ModuleID = "org.apache.spark" %% "spark-catalyst" % version % Test classifier "tests"
@@ -21,6 +22,7 @@ object SparkLanes {
   def current: SparkLane = {
     val wanted = sys.props.getOrElse("spark.minor", all.last.minor)
     all.find(_.minor == wanted).getOrElse(
-      sys.error(s"No build lane for Spark $wanted; known: ${all.map(_.minor).mkString(", ")}"))
+      sys.error(s"No build lane for Spark $wanted; known: ${all.map(_.minor).mkString(", ")}")
+    )
   }
 }

@@ -2,11 +2,12 @@ package io.phantoms.spark.choose
 
 import scala.collection.immutable.BitSet
 
-/** A grouping attribute as the chooser sees it.
-  *
-  * @param name what the notation and explanations call it
-  * @param bits width of one value in a table entry, in bits (a dictionary id for strings)
-  */
+/**
+ * A grouping attribute as the chooser sees it.
+ *
+ * @param name what the notation and explanations call it
+ * @param bits width of one value in a table entry, in bits (a dictionary id for strings)
+ */
 final case class KeyAttribute(name: String, bits: Int)
 
 /** What is known of the input. Sets of attributes are ordinals into [[Problem.attributes]]. */
@@ -22,20 +23,21 @@ trait Statistics {
   def flowLength(keys: BitSet): Double
 }
 
-/** Machine constants, in nanoseconds unless said otherwise.
-  *
-  * @param c1 one probe of an LFTA table (SMAP)
-  * @param c2 shipping one evicted entry across the shuffle and receiving it, for an entry of 32 bytes
-  * @param c2PerByte what each byte beyond 32 adds to c2
-  * @param merge merging one received or derived entry into a complete (after the shuffle) table
-  * @param emit writing one result row
-  * @param plainRow what plain Spark pays for one input row of one query (scan share, projection, hash probe)
-  * @param plainGroup what plain Spark pays for one group leaving a partial aggregation (shuffle, final merge)
-  * @param scanRow reading one input row once
-  * @param fixed one more stage or task wave that sharing adds, per job
-  * @param parallelism tasks that run at once
-  * @param partitions map tasks the input is read by: each has tables of its own
-  */
+/**
+ * Machine constants, in nanoseconds unless said otherwise.
+ *
+ * @param c1 one probe of an LFTA table (SMAP)
+ * @param c2 shipping one evicted entry across the shuffle and receiving it, for an entry of 32 bytes
+ * @param c2PerByte what each byte beyond 32 adds to c2
+ * @param merge merging one received or derived entry into a complete (after the shuffle) table
+ * @param emit writing one result row
+ * @param plainRow what plain Spark pays for one input row of one query (scan share, projection, hash probe)
+ * @param plainGroup what plain Spark pays for one group leaving a partial aggregation (shuffle, final merge)
+ * @param scanRow reading one input row once
+ * @param fixed one more stage or task wave that sharing adds, per job
+ * @param parallelism tasks that run at once
+ * @param partitions map tasks the input is read by: each has tables of its own
+ */
 final case class Machine(
     c1: Double = 10,
     c2: Double = 150,
@@ -47,16 +49,18 @@ final case class Machine(
     scanRow: Double = 10,
     fixed: Double = 20e6,
     parallelism: Int = 2,
-    partitions: Int = 2)
+    partitions: Int = 2
+)
 
-/** One choice to make: which relations to maintain for these queries.
-  *
-  * @param attributes the distinct grouping attributes of the workload
-  * @param queries the grouping of each query; several queries may share one grouping
-  * @param bufferBits width of all aggregate buffers of one entry, in bits
-  * @param memory bytes for all LFTA tables of one map task (SMAP's M)
-  * @param maxShards most reduce partitions a relation may be spread over
-  */
+/**
+ * One choice to make: which relations to maintain for these queries.
+ *
+ * @param attributes the distinct grouping attributes of the workload
+ * @param queries the grouping of each query; several queries may share one grouping
+ * @param bufferBits width of all aggregate buffers of one entry, in bits
+ * @param memory bytes for all LFTA tables of one map task (SMAP's M)
+ * @param maxShards most reduce partitions a relation may be spread over
+ */
 final case class Problem(
     attributes: IndexedSeq[KeyAttribute],
     queries: IndexedSeq[BitSet],
@@ -64,7 +68,8 @@ final case class Problem(
     statistics: Statistics,
     machine: Machine,
     memory: Long,
-    maxShards: Int) {
+    maxShards: Int
+) {
   require(queries.forall(_.forall(a => a >= 0 && a < attributes.size)), "a query names an unknown attribute")
 
   /** Bytes of one table entry: packed key words, buffers and one word of flags (SMAP's h). */
@@ -82,36 +87,39 @@ object Placement {
   /** An LFTA table whose evictions only feed children: a phantom of the map side. */
   case object Feeds extends Placement
 
-  /** An LFTA relation whose evictions (also) cross the shuffle.
-    *
-    * @param shardKey attributes whose hash picks the reduce partition; a subset of the relation's keys and of the keys
-    *   of every relation derived from it. Empty: one partition holds the whole relation.
-    * @param shards how many reduce partitions the relation is spread over
-    */
+  /**
+   * An LFTA relation whose evictions (also) cross the shuffle.
+   *
+   * @param shardKey attributes whose hash picks the reduce partition; a subset of the relation's keys and of the keys
+   *   of every relation derived from it. Empty: one partition holds the whole relation.
+   * @param shards how many reduce partitions the relation is spread over
+   */
   final case class Shipped(shardKey: BitSet, shards: Int) extends Placement
 
   /** Derived after the shuffle, in the task that merged its parent (Shipped or itself Derived). */
   case object Derived extends Placement
 }
 
-/** One relation of a configuration.
-  *
-  * @param keys its grouping
-  * @param queries the queries (ordinals into [[Problem.queries]]) it answers; none: a phantom
-  * @param parent ordinal of the relation that feeds it, or -1 when the raw input does
-  * @param buckets LFTA table size, a power of two; 0: no table (each fed entry passes straight through), always 0 when
-  *   [[Placement.Derived]]
-  */
+/**
+ * One relation of a configuration.
+ *
+ * @param keys its grouping
+ * @param queries the queries (ordinals into [[Problem.queries]]) it answers; none: a phantom
+ * @param parent ordinal of the relation that feeds it, or -1 when the raw input does
+ * @param buckets LFTA table size, a power of two; 0: no table (each fed entry passes straight through), always 0 when
+ *   [[Placement.Derived]]
+ */
 final case class Relation(keys: BitSet, queries: Vector[Int], parent: Int, buckets: Int, placement: Placement) {
   def isPhantom: Boolean = queries.isEmpty
   def isDerived: Boolean = placement == Placement.Derived
 }
 
-/** The relations maintained, parents before children.
-  *
-  * An invariant of every configuration: each query is answered by exactly one relation, and that relation is
-  * [[Placement.Shipped]] or [[Placement.Derived]].
-  */
+/**
+ * The relations maintained, parents before children.
+ *
+ * An invariant of every configuration: each query is answered by exactly one relation, and that relation is
+ * [[Placement.Shipped]] or [[Placement.Derived]].
+ */
 final case class Configuration(relations: Vector[Relation]) {
   relations.zipWithIndex.foreach { case (r, i) =>
     require(r.parent >= -1 && r.parent < i, s"relation $i: its parent must precede it")
@@ -138,13 +146,14 @@ final case class Configuration(relations: Vector[Relation]) {
     children(i).filter(relations(_).isDerived).flatMap(c => c +: derivedBelow(c))
 }
 
-/** What the chooser says: a configuration, or that doing nothing is best.
-  *
-  * @param configuration None: NoSharing
-  * @param cost expected cost of the answer in nanoseconds of elapsed time (of NoSharing when nothing is shared)
-  * @param costWithout expected cost of NoSharing
-  * @param algorithm the algorithm that found it
-  */
+/**
+ * What the chooser says: a configuration, or that doing nothing is best.
+ *
+ * @param configuration None: NoSharing
+ * @param cost expected cost of the answer in nanoseconds of elapsed time (of NoSharing when nothing is shared)
+ * @param costWithout expected cost of NoSharing
+ * @param algorithm the algorithm that found it
+ */
 final case class Choice(configuration: Option[Configuration], cost: Double, costWithout: Double, algorithm: String) {
 
   /** Fraction of NoSharing's cost that the choice saves; 0 when nothing is shared. */

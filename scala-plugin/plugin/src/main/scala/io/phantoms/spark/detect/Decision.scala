@@ -9,12 +9,18 @@ sealed trait Decision {
   def subject: String
 }
 
-/** The workload was rewritten.
-  *
-  * @param notation the configuration as `ABCD(AB BCD(BC BD CD))`
-  */
-final case class Shared(subject: String, workload: Workload, configuration: Configuration, choice: Choice, notation: String)
-    extends Decision
+/**
+ * The workload was rewritten.
+ *
+ * @param notation the configuration as `ABCD(AB BCD(BC BD CD))`
+ */
+final case class Shared(
+    subject: String,
+    workload: Workload,
+    configuration: Configuration,
+    choice: Choice,
+    notation: String
+) extends Decision
 
 /** The plan was left as it was. */
 final case class Declined(subject: String, reason: DeclineReason) extends Decision

@@ -1,10 +1,11 @@
 package io.phantoms.spark.detect
 
-/** Why a plan came out untouched: a stable code, and a sentence for the user.
-  *
-  * @param code UPPER_SNAKE, part of the public contract
-  * @param message what was met, and what the user could do where something can be done
-  */
+/**
+ * Why a plan came out untouched: a stable code, and a sentence for the user.
+ *
+ * @param code UPPER_SNAKE, part of the public contract
+ * @param message what was met, and what the user could do where something can be done
+ */
 sealed abstract class DeclineReason(val code: String, val message: String) extends Product with Serializable
 
 object DeclineReason {
@@ -20,7 +21,10 @@ object DeclineReason {
   final case class DistinctAggregate(name: String)
       extends DeclineReason("DISTINCT_AGGREGATE", s"DISTINCT in $name is not shared yet")
   final case class UnsupportedKeyType(key: String, dataType: String)
-      extends DeclineReason("UNSUPPORTED_KEY_TYPE", s"the grouping key $key of type $dataType cannot be hash-grouped by bytes")
+      extends DeclineReason(
+        "UNSUPPORTED_KEY_TYPE",
+        s"the grouping key $key of type $dataType cannot be hash-grouped by bytes"
+      )
   final case class UnsupportedInputType(what: String, dataType: String)
       extends DeclineReason("UNSUPPORTED_INPUT_TYPE", s"$what over $dataType is not shared yet")
   final case object SessionWindow extends DeclineReason("SESSION_WINDOW", "session windows are not shared")
@@ -44,14 +48,16 @@ object DeclineReason {
   final case object ExactFloatingPoint
       extends DeclineReason(
         "EXACT_FLOATING_POINT",
-        "spark.phantoms.exactFloatingPoint is true and a sum or average of floats would be added in another order")
+        "spark.phantoms.exactFloatingPoint is true and a sum or average of floats would be added in another order"
+      )
   final case object SourcePushDown
       extends DeclineReason("SOURCE_PUSH_DOWN", "the source can compute the aggregates itself")
   final case class NoBenefit(cost: Double, costWithout: Double)
       extends DeclineReason(
         "NO_BENEFIT",
         f"sharing is expected to take ${cost / 1e6}%.1f ms, plain Spark ${costWithout / 1e6}%.1f ms; " +
-          "give statistics (phantoms.stats) if this is wrong, or lower spark.phantoms.minSavings")
+          "give statistics (phantoms.stats) if this is wrong, or lower spark.phantoms.minSavings"
+      )
   final case class WrongSpark(built: String, running: String)
       extends DeclineReason("WRONG_SPARK", s"this jar was built for Spark $built, the session runs $running")
   final case class InternalError(error: String)

@@ -6,43 +6,48 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
-/** One aggregate function of a workload, shared by every query that asks for it.
-  *
-  * @param function over attributes of [[Workload.base]]
-  * @param filter the FILTER clause over attributes of [[Workload.base]]
-  */
+/**
+ * One aggregate function of a workload, shared by every query that asks for it.
+ *
+ * @param function over attributes of [[Workload.base]]
+ * @param filter the FILTER clause over attributes of [[Workload.base]]
+ */
 final case class WorkloadAggregate(function: AggregateFunction, filter: Option[Expression])
 
-/** One groupBy of a workload.
-  *
-  * `results` and `having` refer to what the groupBy computed by `BoundReference`s: ordinal i for key i of
-  * [[Workload.keys]], ordinal `keys.size + j` for the result of aggregate j of [[Workload.aggregates]]. A key that is not
-  * part of the query never occurs in them: where a grouping set leaves it out they hold a NULL literal.
-  *
-  * @param keys its grouping, ordinals into [[Workload.keys]]
-  * @param aggregates the functions it needs, ordinals into [[Workload.aggregates]]
-  * @param results one expression per column of [[Workload.output]], of that column's type
-  * @param having rows of the result that stay: what stood between an Aggregate and its Expand
-  * @param rowOnEmptyInput a plain global aggregate: one row even from no input
-  */
+/**
+ * One groupBy of a workload.
+ *
+ * `results` and `having` refer to what the groupBy computed by `BoundReference`s: ordinal i for key i of
+ * [[Workload.keys]], ordinal `keys.size + j` for the result of aggregate j of [[Workload.aggregates]]. A key that is not
+ * part of the query never occurs in them: where a grouping set leaves it out they hold a NULL literal.
+ *
+ * @param keys its grouping, ordinals into [[Workload.keys]]
+ * @param aggregates the functions it needs, ordinals into [[Workload.aggregates]]
+ * @param results one expression per column of [[Workload.output]], of that column's type
+ * @param having rows of the result that stay: what stood between an Aggregate and its Expand
+ * @param rowOnEmptyInput a plain global aggregate: one row even from no input
+ */
 final case class WorkloadQuery(
     keys: BitSet,
     aggregates: BitSet,
     results: Seq[Expression],
     having: Option[Expression],
-    rowOnEmptyInput: Boolean)
+    rowOnEmptyInput: Boolean
+)
 
-/** Several aggregates over one input that together produce the rows of one logical operator.
-  *
-  * @param base the shared input
-  * @param keys distinct grouping expressions over `base`, not yet normalised (NaN, -0.0)
-  * @param aggregates distinct functions
-  * @param queries in the order in which the operator lists them; duplicates stay duplicates
-  * @param output the attributes of the operator that is replaced, in order
-  */
+/**
+ * Several aggregates over one input that together produce the rows of one logical operator.
+ *
+ * @param base the shared input
+ * @param keys distinct grouping expressions over `base`, not yet normalised (NaN, -0.0)
+ * @param aggregates distinct functions
+ * @param queries in the order in which the operator lists them; duplicates stay duplicates
+ * @param output the attributes of the operator that is replaced, in order
+ */
 final case class Workload(
     base: LogicalPlan,
     keys: IndexedSeq[Expression],
     aggregates: IndexedSeq[WorkloadAggregate],
     queries: IndexedSeq[WorkloadQuery],
-    output: Seq[Attribute])
+    output: Seq[Attribute]
+)
