@@ -51,9 +51,8 @@ class Workload:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """All grouping columns, in order of first use by the finest reports."""
-        order = sorted(self.reports, key=lambda r: -len(r.keys))
-        return tuple(dict.fromkeys(k for r in order for k in r.keys))
+        """All grouping columns in order of first use, which is the order Spark's ``grouping_id`` demands."""
+        return tuple(dict.fromkeys(k for r in self.reports for k in r.keys))
 
     @property
     def columns(self) -> tuple[str, ...]:
