@@ -25,9 +25,14 @@ def require_classic(session_or_frame: Any) -> None:
 def find_api(spark: SparkSession) -> Any | None:
     """Return the plugin's API object, or None if its jar is not on the class path of the session's JVM."""
     require_classic(spark)
+    return resolve(spark._jvm)
+
+
+def resolve(jvm: Any) -> Any | None:
+    """Return the plugin's API object in a JVM, or None."""
     from py4j.java_gateway import JavaClass
 
-    node: Any = spark._jvm
+    node = jvm
     for part in API.split("."):
         node = getattr(node, part)
     return node if isinstance(node, JavaClass) else None

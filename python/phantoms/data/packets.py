@@ -52,11 +52,12 @@ def zipf_weights(n: int, exponent: float) -> npt.NDArray[np.float64]:
 def draw(rng: np.random.Generator, weights: npt.NDArray[np.float64], n: int) -> Ints:
     """Draw n ordinals by inverse transform (much faster than `Generator.choice` with probabilities)."""
     edges = np.cumsum(weights)
-    return np.minimum(np.searchsorted(edges, rng.random(n) * edges[-1], side="right"), len(weights) - 1)
+    found = np.searchsorted(edges, rng.random(n) * edges[-1], side="right")
+    return np.asarray(np.minimum(found, len(weights) - 1), dtype=np.int64)
 
 
 def addresses(rng: np.random.Generator, n: int) -> npt.NDArray[np.int32]:
-    """n distinct IPv4 addresses as the 32-bit integers they are, in random order."""
+    """N distinct IPv4 addresses as the 32-bit integers they are, in random order."""
     raw = rng.choice(np.uint32(0xDF000000 - 0x01000000), size=n, replace=False) + 0x01000000
     return raw.astype(np.uint32).view(np.int32)
 
@@ -66,7 +67,7 @@ def split(total: int, weights: npt.NDArray[np.float64]) -> Ints:
     n = len(weights)
     shares = np.floor((total - n) * (np.cumsum(weights) / weights.sum())).astype(np.int64)
     shares[-1] = total - n
-    return np.diff(shares, prepend=0) + 1
+    return np.asarray(np.diff(shares, prepend=0) + 1, dtype=np.int64)
 
 
 def tables(rows: int, seed: int) -> Iterator[pa.Table]:
