@@ -89,6 +89,8 @@ def parse(notation: str) -> list[Relation]:
                 if not children or not notation.startswith(")", at):
                     raise fail()
                 at += 1
+            if at < len(notation) and notation[at] not in " )":
+                raise fail()
             found.append(Relation(attributes, children))
         return tuple(found)
 
