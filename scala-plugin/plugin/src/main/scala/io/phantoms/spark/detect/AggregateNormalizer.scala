@@ -1,0 +1,95 @@
+package io.phantoms.spark.detect
+
+import io.phantoms.spark.detect.DeclineReason._
+
+import org.apache.spark.sql.catalyst.expressions.{
+  And,
+  Attribute,
+  AttributeMap,
+  Expression,
+  NamedExpression,
+  SessionWindow => SessionWindowExpression
+}
+import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, AggregateFunction}
+import org.apache.spark.sql.catalyst.planning.PhysicalAggregation
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan}
+
+/** Brings an Aggregate, or an Aggregate over the Expand of grouping sets, into [[Branch]]es. */
+object AggregateNormalizer {
+
+  /** An Aggregate taken apart as Spark's planner does it: functions deduplicated, results over slots. */
+  final case class Parts(
+      keys: Seq[NamedExpression],
+      functions: Seq[AggregateExpression],
+      results: Seq[NamedExpression],
+      child: LogicalPlan
+  )
+
+  def branches(aggregate: Aggregate): Either[DeclineReason, Seq[Branch]] =
+    for {
+      parts <- parts(aggregate)
+      found <- GroupingSets.under(aggregate.child) match {
+        case Some(chain) => GroupingSets.branches(parts, chain)
+        case None if GroupingSets.isSlidingWindow(aggregate.child) => Left(SlidingWindow)
+        case None => Right(Seq(plain(parts, aggregate.groupingExpressions.isEmpty)))
+      }
+    } yield found
+
+  private def parts(aggregate: Aggregate): Either[DeclineReason, Parts] = aggregate match {
+    case PhysicalAggregation(keys, functions, results, child) =>
+      if (keys.exists(isSessionWindow)) Left(SessionWindow)
+      else functions.map(Eligibility.call).collectFirst { case Left(reason) => reason } match {
+        case Some(reason) => Left(reason)
+        case None => Right(Parts(keys, functions, results, child))
+      }
+    case _ => Left(UnsupportedShape("an aggregate that Spark's planner does not take apart"))
+  }
+
+  private def plain(parts: Parts, global: Boolean): Branch =
+    branch(parts, parts.child, identity, rowOnEmptyInput = global, fromGroupingSets = false, having = Nil)
+
+  /**
+   * One groupBy of an Aggregate.
+   *
+   * @param onSource rewrites an expression over the Aggregate's child to one over `source`
+   * @param having conditions over `source` that hold for whole groups; they mention grouping keys only
+   */
+  private[detect] def branch(
+      parts: Parts,
+      source: LogicalPlan,
+      onSource: Expression => Expression,
+      rowOnEmptyInput: Boolean,
+      fromGroupingSets: Boolean,
+      having: Seq[Expression]
+  ): Branch = {
+    val keys = parts.keys.map(k => KeySlot(k.toAttribute, onSource(Inlining.withoutAlias(k))))
+    // A key that is one value for all rows groups nothing: NULL where the set leaves it out, or the set's grouping id.
+    val (constant, grouping) = keys.partition(_.expression.foldable)
+    val constants = AttributeMap(constant.map(k => k.attribute -> k.expression))
+    Branch(
+      source = source,
+      keys = grouping,
+      functions = parts.functions.map { call =>
+        val over = call.aggregateFunction.transformUp { case a: Attribute => onSource(a) }
+        FunctionSlot(
+          call.resultAttribute,
+          over.asInstanceOf[AggregateFunction],
+          call.filter.map(onSource)
+        )
+      },
+      results = parts.results.map(r => Inlining.substitute(Inlining.withoutAlias(r), constants)),
+      having = having.map(onKeys(grouping, _)).reduceOption(And(_, _)),
+      rowOnEmptyInput = rowOnEmptyInput,
+      fromGroupingSets = fromGroupingSets
+    ).inlineProjects
+  }
+
+  /** A condition over the source said in terms of the key slots. */
+  private def onKeys(keys: Seq[KeySlot], condition: Expression): Expression =
+    keys.find(_.expression.semanticEquals(condition)) match {
+      case Some(key) => key.attribute
+      case None => condition.mapChildren(onKeys(keys, _))
+    }
+
+  private def isSessionWindow(key: NamedExpression): Boolean = key.metadata.contains(SessionWindowExpression.marker)
+}

@@ -1,0 +1,83 @@
+package io.phantoms.spark.detect
+
+import org.apache.spark.sql.catalyst.expressions.Alias
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project, Union}
+
+/**
+ * What detection may be told.
+ *
+ * @param groupingSets look for GROUPING SETS, CUBE and ROLLUP
+ * @param multiAggregate look for several groupBys under one union
+ * @param maxQueries most queries of one workload
+ * @param exactFloatingPoint decline sums and averages of floats
+ */
+final case class DetectionOptions(
+    groupingSets: Boolean = true,
+    multiAggregate: Boolean = true,
+    maxQueries: Int = 256,
+    exactFloatingPoint: Boolean = false
+)
+
+/**
+ * A logical operator of which at least one part can be computed by sharing.
+ *
+ * @param operator the operator as it stands in the plan
+ * @param workloads each replaces some of the operator's work on its own; put out by what `assemble` makes of them
+ * @param leftOut why other parts of the operator cannot be shared
+ */
+sealed trait Candidate {
+  def operator: LogicalPlan
+  def workloads: IndexedSeq[Workload]
+  def leftOut: Seq[DeclineReason]
+
+  /**
+   * The operator with some workloads computed by other plans.
+   *
+   * @param replaced one entry per workload: a plan that puts out `workload.output` (same ids), or None to leave that
+   *   part as it was
+   */
+  def assemble(replaced: IndexedSeq[Option[LogicalPlan]]): LogicalPlan
+}
+
+/** One Aggregate over the Expand of its grouping sets. */
+final case class GroupingSetsCandidate(operator: LogicalPlan, workload: Workload) extends Candidate {
+  def workloads: IndexedSeq[Workload] = IndexedSeq(workload)
+  def leftOut: Seq[DeclineReason] = Nil
+  def assemble(replaced: IndexedSeq[Option[LogicalPlan]]): LogicalPlan = replaced.head.getOrElse(operator)
+}
+
+/**
+ * A union with one or more groups of branches that aggregate one input each.
+ *
+ * @param parts the ordinals of the union's children that each workload computes
+ * @param empty ordinals of children that never put out a row
+ */
+final case class UnionCandidate(
+    operator: Union,
+    workloads: IndexedSeq[Workload],
+    parts: IndexedSeq[Set[Int]],
+    empty: Set[Int],
+    leftOut: Seq[DeclineReason]
+) extends Candidate {
+
+  /** Rows are a multiset, so shared parts come first and what is left of the union follows. */
+  def assemble(replaced: IndexedSeq[Option[LogicalPlan]]): LogicalPlan = {
+    val taken = empty ++ replaced.indices.filter(replaced(_).isDefined).flatMap(parts)
+    val rest = operator.children.zipWithIndex.collect { case (child, i) if !taken(i) => child }
+    val shared = replaced.flatten
+    if (shared.isEmpty) operator
+    else {
+      val all = if (shared.size + rest.size == 1) shared.head else Union(shared ++ rest)
+      if (all.output.zip(operator.output).forall { case (a, o) => a.exprId == o.exprId }) all
+      else {
+        // A union takes ids from its first child, which is another one now; the plan above knows the old ids.
+        Project(
+          all.output.zip(operator.output).map { case (a, o) =>
+            Alias(a, o.name)(exprId = o.exprId, qualifier = o.qualifier, explicitMetadata = Some(o.metadata))
+          },
+          all
+        )
+      }
+    }
+  }
+}

@@ -1,0 +1,125 @@
+package io.phantoms.spark.detect
+
+import io.phantoms.spark.detect.DeclineReason._
+
+import org.apache.spark.sql.catalyst.expressions.{
+  And,
+  AttributeMap,
+  AttributeSet,
+  CreateNamedStruct,
+  Expression,
+  Literal,
+  VirtualColumn
+}
+import org.apache.spark.sql.catalyst.plans.logical.{Expand, Filter, LogicalPlan, Project}
+
+/**
+ * GROUPING SETS, CUBE and ROLLUP: `Aggregate > [Filter | Project]* > Expand`, where the Expand makes one copy of each
+ * row per set.
+ *
+ * Sets, absent keys and grouping ids are read off the literals of each Expand projection, never computed anew: the
+ * analyzer decides which bit stands for which key, and duplicate sets are told apart by a literal of their own.
+ */
+object GroupingSets {
+
+  /**
+   * What stands between an Aggregate and the Expand of its grouping sets.
+   *
+   * @param columns the Aggregate's input columns, over the Expand's output
+   * @param conditions filters (conjuncts) over the Expand's output
+   */
+  final case class Chain(expand: Expand, columns: AttributeMap[Expression], conditions: Seq[Expression])
+
+  private val GroupingId = VirtualColumn.groupingIdName
+
+  /** The chain below an Aggregate, if it ends in the Expand of grouping sets. */
+  def under(plan: LogicalPlan): Option[Chain] = plan match {
+    case e: Expand if isGroupingSets(e) =>
+      Some(Chain(e, AttributeMap(e.output.map(a => a -> (a: Expression))), Nil))
+    case f: Filter =>
+      under(f.child).map { c =>
+        c.copy(conditions = c.conditions ++ conjuncts(Inlining.substitute(f.condition, c.columns)))
+      }
+    case p: Project =>
+      under(p.child).map { c =>
+        c.copy(columns =
+          AttributeMap(p.projectList.map { e =>
+            e.toAttribute -> Inlining.substitute(Inlining.withoutAlias(e), c.columns)
+          })
+        )
+      }
+    case _ => None
+  }
+
+  /** Spark's plan of `window(ts, range, slide)` with slide < range: an Expand of window structs. */
+  def isSlidingWindow(plan: LogicalPlan): Boolean = plan match {
+    case e: Expand =>
+      !isGroupingSets(e) && e.projections.forall(_.exists {
+        case s: CreateNamedStruct => s.names.map(_.toString) == Seq("start", "end")
+        case _ => false
+      })
+    case f: Filter => isSlidingWindow(f.child)
+    case p: Project => isSlidingWindow(p.child)
+    case _ => false
+  }
+
+  /** One branch per set, less the sets that a filter on grouping columns or ids empties. */
+  def branches(parts: AggregateNormalizer.Parts, chain: Chain): Either[DeclineReason, Seq[Branch]] = {
+    val expand = chain.expand
+    val sets = expand.projections.map(p => AttributeMap(expand.output.zip(p)))
+    def value(set: AttributeMap[Expression])(e: Expression): Expression =
+      Inlining.substitute(Inlining.substitute(e, chain.columns), set)
+
+    // Rows of two sets must never meet in one group: the literals among the keys have to tell the sets apart.
+    val marks = sets.map(s => parts.keys.map(k => value(s)(Inlining.withoutAlias(k))).map(constant))
+    if (marks.distinct.size < sets.size || marks.exists(_.forall(_.isEmpty)))
+      Left(UnsupportedShape("grouping sets whose groups are not told apart by a grouping id"))
+    else {
+      val kept = sets.flatMap { set =>
+        val conditions = chain.conditions.map(Inlining.substitute(_, set))
+        if (conditions.exists(isNeverTrue)) None
+        else Some((set, conditions.filterNot(isAlwaysTrue)))
+      }
+      val found = kept.map { case (set, conditions) =>
+        AggregateNormalizer.branch(
+          parts,
+          expand.child,
+          value(set),
+          rowOnEmptyInput = false,
+          fromGroupingSets = true,
+          having = conditions
+        )
+      }
+      val onRows = found.flatMap(b => b.having.map(h => (b, h))).exists { case (b, h) =>
+        !h.references.subsetOf(AttributeSet(b.keys.map(_.attribute)))
+      }
+      if (onRows) Left(UnsupportedShape("a filter on rows between the grouping sets and their aggregate"))
+      else Right(found)
+    }
+  }
+
+  private def isGroupingSets(expand: Expand): Boolean = expand.output.exists(_.name == GroupingId) &&
+    expand.output.zipWithIndex.exists { case (a, i) =>
+      a.name == GroupingId && expand.projections.forall(_(i).isInstanceOf[Literal])
+    }
+
+  private def constant(e: Expression): Option[Any] = e match {
+    case l: Literal => Some((l.dataType, Option(l.value)))
+    case _ => None
+  }
+
+  private def conjuncts(condition: Expression): Seq[Expression] = condition match {
+    case And(left, right) => conjuncts(left) ++ conjuncts(right)
+    case other => Seq(other)
+  }
+
+  private def foldedTo(condition: Expression): Option[Any] =
+    if (condition.foldable && condition.deterministic)
+      try Some(condition.eval())
+      catch { case scala.util.control.NonFatal(_) => None } // it may never be evaluated: then it may not raise here
+    else None
+
+  private def isNeverTrue(condition: Expression): Boolean = foldedTo(condition).exists(v => v == null || v == false)
+
+  private def isAlwaysTrue(condition: Expression): Boolean = foldedTo(condition).contains(true)
+}

@@ -1,0 +1,129 @@
+package io.phantoms.spark.detect
+
+import scala.annotation.tailrec
+
+import io.phantoms.spark.detect.DeclineReason._
+
+import org.apache.spark.sql.catalyst.expressions.{AttributeMap, Expression, IntegerLiteral}
+import org.apache.spark.sql.catalyst.plans.logical.{
+  Aggregate,
+  Filter,
+  LocalLimit,
+  LocalRelation,
+  LogicalPlan,
+  Project,
+  Union
+}
+
+/**
+ * Several groupBys under one union that read one input.
+ *
+ * A branch is `[Project | Filter | LocalLimit]* > Aggregate`, with or without grouping sets of its own. Branches whose
+ * inputs are copies of each other (see [[InputAlignment]]) become one workload; others stay in the union.
+ */
+final class UnionDetector(options: DetectionOptions) {
+
+  import UnionDetector.{Group, Member}
+
+  /**
+   * @param limitAbove a limit that stands directly above the union
+   */
+  def detect(union: Union, limitAbove: Option[Int]): Option[Either[DeclineReason, Candidate]] = {
+    val children = union.children.toIndexedSeq
+    val aggregating = children.indices.filter(i => UnionDetector.aggregateOf(children(i), limitAbove).isDefined)
+    Option.when(aggregating.nonEmpty) {
+      val normalised = aggregating.map(i => (i, UnionDetector.normalise(children(i), limitAbove)))
+      val reasons = normalised.collect { case (_, Left(reason)) => reason }
+      val members = normalised.collect { case (i, Right(queries)) => Member(i, queries) }
+      val empty = members.filter(m => m.queries.forall(UnionDetector.isEmpty)).map(_.ordinal).toSet
+      val live = members.filterNot(m => empty(m.ordinal))
+      val groups = live.foldLeft(Vector.empty[Group])(add)
+      val (several, alone) = groups.partition(_.members.map(_.queries.size).sum > 1)
+      // What is to be computed is the operator's whole output only if nothing else stays under the union.
+      val whole = several.size == 1 && live.size + empty.size == children.size && alone.isEmpty
+      val tried = several.map { g =>
+        val output = if (whole) union.output else union.output.map(_.newInstance())
+        for {
+          _ <- SensitiveSources.widened(g.originals).toLeft(())
+          _ <- Option.when(
+            g.originals.exists(b => !b.fromGroupingSets && SensitiveSources.computesAggregates(b.source))
+          )(SourcePushDown).toLeft(())
+          workload <- WorkloadBuilder.build(g.base, g.members.flatMap(_.queries), output, options)
+        } yield (workload, g.members.map(_.ordinal).toSet)
+      }
+      val found = tried.collect { case Right(f) => f }
+      val declined = tried.collect { case Left(r) => r } ++ reasons
+      if (found.isEmpty) Left(declined.headOption.getOrElse(if (live.size > 1) DifferentInputs else SingleAggregate))
+      else {
+        val foreign = if (alone.nonEmpty) Seq(DifferentInputs) else Nil
+        Right(UnionCandidate(union, found.map(_._1), found.map(_._2), empty, (declined ++ foreign).distinct))
+      }
+    }
+  }
+
+  /** Puts a member into the group whose input it shares, if there is one. */
+  private def add(groups: Vector[Group], member: Member): Vector[Group] = {
+    val source = member.queries.head.source
+    val merged = groups.iterator.zipWithIndex.flatMap { case (g, i) =>
+      InputAlignment.merge(g.base, source).map(m => (i, m))
+    }.nextOption()
+    merged match {
+      case Some((i, m)) =>
+        val moved = member.copy(queries = member.queries.map(_.onSource(m.plan, m.translate)))
+        val old = groups(i)
+        groups.updated(i, Group(m.plan, old.members :+ moved, old.originals ++ member.queries))
+      case None => groups :+ Group(source, Vector(member), member.queries.toVector)
+    }
+  }
+}
+
+object UnionDetector {
+
+  /** A child of the union that aggregates; `queries` as many as it has grouping sets. */
+  private final case class Member(ordinal: Int, queries: Seq[Branch])
+
+  /** Children that read one base. `originals` hold their inputs as they were before they were merged. */
+  private final case class Group(base: LogicalPlan, members: Vector[Member], originals: Vector[Branch])
+
+  /** The Aggregate that computes a union's branch, if nothing else does. */
+  @tailrec
+  def aggregateOf(plan: LogicalPlan, limitAbove: Option[Int]): Option[Aggregate] = plan match {
+    case a: Aggregate => Some(a)
+    case p: Project => aggregateOf(p.child, limitAbove)
+    case f: Filter => aggregateOf(f.child, limitAbove)
+    case l: LocalLimit if isCovered(l, limitAbove) => aggregateOf(l.child, limitAbove)
+    case _ => None
+  }
+
+  /** A branch's limit that the one above the union repeats: it only saves work, rows are cut above. */
+  private def isCovered(limit: LocalLimit, above: Option[Int]): Boolean = (limit.limitExpr, above) match {
+    case (IntegerLiteral(n), Some(m)) => m <= n
+    case _ => false
+  }
+
+  private def normalise(plan: LogicalPlan, limitAbove: Option[Int]): Either[DeclineReason, Seq[Branch]] = plan match {
+    case a: Aggregate => AggregateNormalizer.branches(a)
+    case p: Project =>
+      normalise(p.child, limitAbove).map(_.map { b =>
+        val columns = columnsOf(p.child, b)
+        b.copy(results = p.projectList.map(e => Inlining.substitute(Inlining.withoutAlias(e), columns)))
+      })
+    case f: Filter =>
+      normalise(f.child, limitAbove).map(_.map { b =>
+        b.copy(having =
+          WorkloadBuilder.both(b.having, Some(Inlining.substitute(f.condition, columnsOf(f.child, b))))
+        )
+      })
+    case l: LocalLimit => normalise(l.child, limitAbove)
+    case _ => Left(UnsupportedShape("a branch of a union that does not end in an aggregate"))
+  }
+
+  private def columnsOf(plan: LogicalPlan, branch: Branch): AttributeMap[Expression] =
+    AttributeMap(plan.output.zip(branch.results))
+
+  /** No row ever: grouped, over an input that the optimizer found empty. */
+  private def isEmpty(branch: Branch): Boolean = !branch.rowOnEmptyInput && (branch.source match {
+    case l: LocalRelation => l.data.isEmpty && !l.isStreaming
+    case _ => false
+  })
+}

@@ -1,0 +1,385 @@
+package io.phantoms.spark.detect
+
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.scalatest.Assertion
+import org.scalatest.funsuite.AnyFunSuite
+
+class DetectorSuite extends AnyFunSuite with DetectionTestSession {
+
+  /** `sets` as the keys' names, one string per query, in the operator's order. */
+  private case class Found(name: String, sql: String, sets: String*)
+
+  private val positives = Seq(
+    Found("grouping sets", "select a, b, count(*) from t group by grouping sets ((a), (b), (a, b))", "a", "b", "a b"),
+    Found("cube", "select a, b, sum(c) from t group by cube(a, b)", "a b", "a", "b", ""),
+    Found("rollup", "select a, b, dt, sum(c), avg(x) from t group by rollup(a, b, dt)", "a b dt", "a b", "a", ""),
+    Found("duplicate sets", "select a, count(*) from t group by grouping sets ((a), (a), ())", "a", "a", ""),
+    Found("all sets empty", "select count(*), sum(c) from t group by grouping sets ((), ())", "", ""),
+    Found(
+      "grouping ids",
+      "select grouping(a), grouping_id(b, a), a, count(c) from t group by cube(b, a)",
+      "b a",
+      "b",
+      "a",
+      ""
+    ),
+    Found(
+      "having on an aggregate",
+      "select a, b, count(*) n from t group by cube(a, b) having count(*) > 10",
+      "a b",
+      "a",
+      "b",
+      ""
+    ),
+    Found(
+      "having on the grouping id",
+      "select a, b, count(*) n from t group by cube(a, b) having grouping_id() < 3",
+      "a b",
+      "a",
+      "b"
+    ),
+    Found("having on a key", "select a, b, count(*) n from t group by cube(a, b) having a > 1", "a b", "a"),
+    Found(
+      "having on an absent key",
+      "select a, b, count(*) n from t group by cube(a, b) having a is null",
+      "a b",
+      "a",
+      "b",
+      ""
+    ),
+    Found("a key as input", "select a, sum(a), min(a), b, max(b) from t group by cube(a, b)", "a b", "a", "b", ""),
+    Found(
+      "an expression as key",
+      "select a + 1, sum(a + 1), count(*) from t group by rollup(a + 1, b)",
+      "a + 1 b",
+      "a + 1",
+      ""
+    ),
+    Found("nested field as input", "select a, sum(s.u) from t group by rollup(a, b) having a > 0", "a b", "a"),
+    Found("nested field as key", "select s.u, count(*) from t group by cube(s.u, b)", "s.u b", "s.u", "b", ""),
+    Found("filter clause", "select a, count(*) filter (where c > 10), sum(c) from t group by cube(a)", "a", ""),
+    Found("a literal key", "select a, 'x', count(*) from t group by cube(a, 'x')", "a", "a", "", ""),
+    Found("a NULL key", "select a, null, count(*) from t group by cube(a, null)", "a", "a", "", ""),
+    Found(
+      "struct, array, binary and decimal keys",
+      "select s, r, bin, w, count(*) from t group by grouping sets ((s), (r), (bin, w))",
+      "s",
+      "r",
+      "bin w"
+    ),
+    Found("float keys", "select f, x, count(*) from t group by cube(f, x)", "f x", "f", "x", ""),
+    Found("no function at all", "select a, b from t group by grouping sets ((a), (b))", "a", "b"),
+    Found(
+      "over a join",
+      "select name, b, sum(c) from t join dim on t.a = dim.a group by cube(name, b)",
+      "name b",
+      "name",
+      "b",
+      ""
+    ),
+    Found("in a subquery", "select * from (select a, count(*) n from t group by cube(a)) where n > 3", "a", ""),
+    Found(
+      "union",
+      "select a, count(*) from t group by a union all select c, count(*) from t group by c",
+      "cast(a as bigint)",
+      "c"
+    ),
+    Found(
+      "union, functions differ",
+      "select a k, sum(c) v from t group by a union all select length(b), count(*) from t group by length(b)",
+      "a",
+      "length(b)"
+    ),
+    Found(
+      "union, same key twice",
+      "select a, sum(c) from t group by a union all select a, max(c) from t group by a",
+      "a",
+      "a"
+    ),
+    Found(
+      "union with a global branch",
+      "select a, count(*) n from t group by a union all select null, count(*) from t",
+      "a",
+      ""
+    ),
+    Found(
+      "union, columns in another order",
+      "select n, k from (select a k, count(*) n from t group by a union all select cast(c as int), count(*) from t group by cast(c as int))",
+      "a",
+      "cast(c as int)"
+    ),
+    Found(
+      "union under a limit",
+      "select a k, count(*) n from t group by a union all select cast(c as int), sum(c) from t group by cast(c as int) limit 4",
+      "a",
+      "cast(c as int)"
+    ),
+    Found(
+      "union under filters of its count",
+      "select * from (select a k, count(*) n from t group by a union all select length(b), count(*) from t group by length(b)) where n > 5",
+      "a",
+      "length(b)"
+    ),
+    Found(
+      "union over equal filters",
+      "select a k, count(*) n from t where c > 10 group by a union all select length(b), sum(c) from t where c > 10 group by length(b)",
+      "a",
+      "length(b)"
+    ),
+    Found(
+      "union over a projected view",
+      "with v as (select a + 1 p, c * 2 q, b from t where c > 5) select p, sum(q) from v group by p union all select length(b), sum(p) from v group by length(b)",
+      "a + 1",
+      "length(b)"
+    ),
+    Found(
+      "union over a join",
+      "with v as (select t.b, name, c, x from t join dim on t.a = dim.a) select b, sum(c) from v group by b union all select name, cast(max(x) as bigint) from v group by name",
+      "b",
+      "name"
+    ),
+    Found(
+      "union over an outer join",
+      "with v as (select t.b, name, c, x from t left join dim on t.a = dim.a) select b, sum(c) from v group by b union all select name, count(name) from v group by name",
+      "b",
+      "name"
+    ),
+    Found(
+      "union of grouping sets",
+      "select a, b, count(*) from t group by cube(a, b) union all select null, flag || '', count(*) from t group by flag",
+      "a b",
+      "a",
+      "b",
+      "",
+      "flag"
+    ),
+    Found(
+      "union over a cached table",
+      "select a, sum(c) from kept group by a union all select length(b), sum(c) from kept group by length(b)",
+      "a",
+      "length(b)"
+    ),
+    Found("distinct branches", "select distinct a from t union all select distinct length(b) from t", "a", "length(b)"),
+    Found(
+      "a constant branch stays",
+      "select a, count(*) from t group by a union all select length(b), count(*) from t group by length(b) union all select 1, 2L",
+      "a",
+      "length(b)"
+    ),
+    Found(
+      "a foreign branch stays",
+      "select cast(name as int), count(*) from dim group by name union all select a, count(*) from t group by a union all select length(b), count(*) from t group by length(b)",
+      "a",
+      "length(b)"
+    ),
+    Found(
+      "an empty branch",
+      "select a, count(*) from t group by a union all select a, count(*) from t where false group by a union all select length(b), count(*) from t group by length(b)",
+      "a",
+      "length(b)"
+    ),
+    Found(
+      "having in a branch",
+      "select a, count(*) n from t group by a having count(*) > 50 union all select length(b), max(c) from t group by length(b) having max(c) > 3",
+      "a",
+      "length(b)"
+    ),
+    Found(
+      "text read alike",
+      "select a, count(*) n from text group by a, b union all select length(b), max(a) from text group by length(b)",
+      "a b",
+      "length(b)"
+    ),
+    Found("grouping sets over text", "select a, b, count(*) n from text group by cube(a, b)", "a b", "a", "b", ""),
+    Found(
+      "tumbling windows",
+      "select window(ts, '1 hour') w, count(*) from t group by window(ts, '1 hour') union all select window(ts, '2 hours'), count(*) from t group by window(ts, '2 hours')",
+      "window",
+      "window"
+    ),
+    Found(
+      "distinct union",
+      "select a, count(*) n from t group by a union select length(b), count(*) from t group by length(b)",
+      "a",
+      "length(b)"
+    ),
+    Found(
+      "from an empty file",
+      "select a, count(*) n, sum(c) s from none group by a union all select null, count(*), sum(c) from none",
+      "a",
+      ""
+    ),
+    Found("sets of an empty file", "select a, count(*) n, sum(c) s from none group by cube(a)", "a", "")
+  )
+
+  for (p <- positives) test(s"shared: ${p.name}") {
+    val plan = planFor(p.sql)
+    val candidate = detectIn(plan) match {
+      case Some(Right(c)) => c
+      case other => fail(s"$other\n$plan")
+    }
+    val sets = candidate.workloads.flatMap(w => w.queries.map(q => q.keys.toSeq.map(i => show(w.keys(i)))))
+    if (p.sets.exists(_.contains("window"))) assert(sets.size == p.sets.size)
+    else assert(sets.map(_.sorted.mkString(" ")) == p.sets.map(sorted), plan)
+    assertSameRows(p.sql, plan, candidate)
+  }
+
+  private case class Left0(name: String, sql: String, code: Option[String])
+  private def declined(name: String, sql: String, code: String): Left0 = Left0(name, sql, Some(code))
+  private def foreign(name: String, sql: String): Left0 = Left0(name, sql, None)
+
+  private val ga = "select a, count(*) from t group by a"
+  private def cubed(call: String): String = s"select a, b, $call from t group by cube(a, b)"
+
+  private val negatives = Seq(
+    foreign("a plain groupBy", ga),
+    foreign("no groupBy", "select a from t union all select length(b) from t"),
+    foreign("two groupBys in a join", s"select * from ($ga) l join ($ga) r on l.a = r.a"),
+    foreign("distinct aggregates' own Expand", "select count(distinct a), count(distinct b) from t"),
+    foreign("window functions", "select a, row_number() over (partition by b order by c) from t"),
+    foreign("the one global set", "select count(*) from t group by grouping sets (())"),
+    declined("first", cubed("first(c)"), "ORDER_DEPENDENT"),
+    declined("last", cubed("last(c)"), "ORDER_DEPENDENT"),
+    declined("any_value", cubed("any_value(c)"), "ORDER_DEPENDENT"),
+    declined("collect_list", cubed("collect_list(c)"), "ORDER_DEPENDENT"),
+    declined("collect_set", cubed("collect_set(c)"), "ORDER_DEPENDENT"),
+    declined("listagg", cubed("listagg(b)"), "ORDER_DEPENDENT"),
+    declined("max_by", cubed("max_by(c, x)"), "ORDER_DEPENDENT"),
+    declined("min_by", cubed("min_by(c, x)"), "ORDER_DEPENDENT"),
+    declined("stddev", cubed("stddev(c)"), "UNSUPPORTED_FUNCTION"),
+    declined("percentile", cubed("percentile(c, 0.5)"), "UNSUPPORTED_FUNCTION"),
+    declined("bit_and", cubed("bit_and(c)"), "UNSUPPORTED_FUNCTION"),
+    declined("approx_count_distinct", cubed("approx_count_distinct(c)"), "UNSUPPORTED_FUNCTION"),
+    declined("distinct", cubed("count(distinct c)"), "DISTINCT_AGGREGATE"),
+    declined(
+      "distinct in one branch",
+      s"$ga union all select a, count(distinct c) from t group by a",
+      "DISTINCT_AGGREGATE"
+    ),
+    declined("max of a struct", cubed("max(s)"), "UNSUPPORTED_INPUT_TYPE"),
+    declined("min of an array", cubed("min(r)"), "UNSUPPORTED_INPUT_TYPE"),
+    declined("max of a collated string", cubed("max(b collate unicode_ci)"), "UNSUPPORTED_INPUT_TYPE"),
+    declined(
+      "a collated key",
+      "select k, a, count(*) from (select b collate utf8_lcase k, a from t) group by cube(k, a)",
+      "UNSUPPORTED_KEY_TYPE"
+    ),
+    declined("a map key", "select m, a, count(*) from t group by cube(m, a)", "UNSUPPORTED_KEY_TYPE"),
+    declined("rand in a key", "select count(*) from t group by cube(floor(rand() * 2), b)", "NONDETERMINISTIC"),
+    declined(
+      "rand below",
+      "select a, b, sum(v) from (select a, b, rand() v from t) group by cube(a, b)",
+      "NONDETERMINISTIC"
+    ),
+    declined(
+      "rand in a filter",
+      "select a, b, count(*) from t where rand() > 0.5 group by cube(a, b)",
+      "NONDETERMINISTIC"
+    ),
+    declined(
+      "a sampled common table",
+      "with v as (select a, b, c, rand() z from t) select a, sum(z) from v group by a union all select c, sum(z) from v group by c",
+      "NONDETERMINISTIC"
+    ),
+    declined(
+      "a sliding window",
+      "select window(ts, '2 hours', '1 hour'), a, count(*) from t group by window(ts, '2 hours', '1 hour'), a",
+      "SLIDING_WINDOW"
+    ),
+    declined(
+      "sliding windows in a union",
+      "select window(ts, '2 hours', '1 hour'), count(*) from t group by 1 union all select window(ts, '3 hours', '1 hour'), count(*) from t group by 1",
+      "SLIDING_WINDOW"
+    ),
+    declined(
+      "session windows",
+      "select session_window(ts, '5 minutes'), count(*) from t group by session_window(ts, '5 minutes'), a union all select session_window(ts, '6 minutes'), count(*) from t group by session_window(ts, '6 minutes'), b",
+      "SESSION_WINDOW"
+    ),
+    declined(
+      "other filters",
+      "select a, count(*) from t where c > 1 group by a union all select a, count(*) from t where c > 2 group by a",
+      "DIFFERENT_INPUTS"
+    ),
+    declined("one filtered", s"$ga union all select a, count(*) from t where c > 2 group by a", "DIFFERENT_INPUTS"),
+    declined("other tables", s"$ga union all select a, count(*) from dim group by a", "DIFFERENT_INPUTS"),
+    declined(
+      "other join condition",
+      "select b, count(*) from t join dim on t.a = dim.a group by b union all select b, count(*) from t join dim on t.c = dim.a group by b",
+      "DIFFERENT_INPUTS"
+    ),
+    declined(
+      "other join type",
+      "select b, count(*) from t join dim on t.a = dim.a group by b union all select b, count(*) from t left join dim on t.a = dim.a group by b",
+      "DIFFERENT_INPUTS"
+    ),
+    declined(
+      "other row multiplicity",
+      "select b, count(*) from (select distinct b, a from t) group by b union all select b, count(*) from (select distinct b, c from t) group by b",
+      "DIFFERENT_INPUTS"
+    ),
+    declined("one aggregate in the union", s"$ga union all select a, c from t", "SINGLE_AGGREGATE"),
+    declined(
+      "all sets but one filtered away",
+      "select a, b, count(*) from t group by cube(a, b) having grouping_id() = 0",
+      "SINGLE_AGGREGATE"
+    ),
+    declined("a subquery as input", cubed("sum(c + (select max(a) from dim))"), "SUBQUERY"),
+    declined(
+      "a subquery as key",
+      "select k, count(*) from (select a + (select max(a) from dim) k, b from t) group by cube(k, b)",
+      "SUBQUERY"
+    ),
+    declined(
+      "widened text",
+      "select a, count(*) n from text group by a union all select length(b), count(*) from text group by length(b)",
+      "PROJECTION_SENSITIVE_SOURCE"
+    ),
+    declined(
+      "a limit in each branch",
+      s"($ga limit 1) union all (select length(b), count(*) from t group by length(b) limit 2)",
+      "NONE"
+    ),
+    declined(
+      "a sorted branch with a limit",
+      s"($ga order by a limit 1) union all (select length(b), count(*) from t group by length(b))",
+      "SINGLE_AGGREGATE"
+    )
+  )
+
+  for (n <- negatives) test(s"left alone: ${n.name}") {
+    val plan = planFor(n.sql)
+    val found = detectIn(plan)
+    n.code match {
+      case None | Some("NONE") => assert(found.isEmpty, plan)
+      case Some(code) => assert(found.map(_.left.map(_.code)) == Some(Left(code)), plan)
+    }
+  }
+
+  private def assertSameRows(sql: String, plan: LogicalPlan, candidate: Candidate): Assertion = {
+    val replaced = WorkloadOracle.replace(plan, candidate)
+    assert(!(replaced eq plan))
+    assert(replaced.schema == plan.schema || replaced.schema.fieldNames.toSeq == plan.schema.fieldNames.toSeq)
+    val limited = plan.maxRows.isDefined && sql.contains("limit")
+    val expected = WorkloadOracle.multiset(spark.sql(sql).collect().toSeq)
+    val actual = WorkloadOracle.rows(spark, replaced)
+    // Any rows will do under a limit without an order.
+    if (limited) assert(actual.values.sum == expected.values.sum) else assert(actual == expected, plan)
+  }
+
+  private def sorted(set: String): String = {
+    // Names may contain blanks: keys are told apart by the names that occur in the table of cases.
+    val known = Seq("cast(a as bigint)", "cast(c as int)", "length(b)", "a + 1", "s.u")
+    val (named, rest) = known.foldLeft((Seq.empty[String], set)) { case ((ns, r), k) =>
+      if (r.contains(k)) (ns :+ k, r.replace(k, "")) else (ns, r)
+    }
+    (named ++ rest.split(' ').filter(_.nonEmpty)).sorted.mkString(" ")
+  }
+
+  private def show(key: Expression): String = key match {
+    case a: Attribute => a.name
+    case e =>
+      e.toString.replaceAll("#\\d+L?", "").replaceAll("^\\((.*)\\)$", "$1").toLowerCase(java.util.Locale.ROOT)
+  }
+}
