@@ -78,7 +78,7 @@ def set_rows(table: str, n: int, *, spark: SparkSession | None = None) -> None:
     _positive("n", n)
     session = _session(spark)
     api = _jvm.api(session)
-    _call(f"rows of {table}", lambda: api.statsSetRows(session._jsparkSession, table, int(n)))
+    _call(f"rows of {table}", lambda: api.statsSetRows(session._jsparkSession, table, float(n)))
 
 
 def set_groups(table: str, cols: Sequence[str], n: int, *, spark: SparkSession | None = None) -> None:
@@ -105,7 +105,7 @@ def set_groups(table: str, cols: Sequence[str], n: int, *, spark: SparkSession |
     api, columns = _jvm.api(session), _columns(session, cols)
     _call(
         f"groups of {table} by {', '.join(cols)}",
-        lambda: api.statsSetGroups(session._jsparkSession, table, columns, int(n)),
+        lambda: api.statsSetGroups(session._jsparkSession, table, columns, float(n)),
     )
 
 
