@@ -5,6 +5,7 @@ All functions act on a session: the active one unless `spark` is given. `table` 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,12 +30,12 @@ def _session(spark: SparkSession | None) -> SparkSession:
     return found
 
 
-def _call(what: str, action: Callable[[], Any]) -> None:
+def _call(what: str, action: Callable[[], Any]) -> Any:
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
     try:
-        action()
+        return action()
     except (Py4JJavaError, PySparkException) as e:
         raise PhantomsError(
             "BAD_STATISTICS", f"{what}: {_jvm.java_error(e)}", "Check the table, the column names and the file."
@@ -139,16 +140,26 @@ def set_flow_length(table: str, cols: Sequence[str], length: float, *, spark: Sp
     )
 
 
-def sample(df: DataFrame) -> None:
-    """Sample the inputs of a DataFrame's aggregates now, so that planning it later does not have to.
+def sample(df: DataFrame) -> dict[str, Any]:
+    """Sample the input a DataFrame reads, and keep the sample for planning later queries over it.
 
     Parameters
     ----------
     df : DataFrame
-        A query with aggregates that could be shared.
+        A table, or projections and filters over one.
+
+    Returns
+    -------
+    dict
+        ``rows``, ``sampled`` and, by column, estimated ``groups`` and ``flow_length``.
+
+    Raises
+    ------
+    PhantomsError
+        ``BAD_STATISTICS`` if it cannot be sampled; ``NOT_ACTIVE``.
     """
     api = _jvm.api(_jvm.session_of(df))
-    _call("sample", lambda: api.statsSample(df._jdf))
+    return dict(json.loads(_call("sample", lambda: api.statsSample(df._jdf))))
 
 
 def save(path: str | Path, *, spark: SparkSession | None = None) -> None:
