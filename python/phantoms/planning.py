@@ -133,4 +133,12 @@ def _api() -> Any:
         conf = SparkConf(loadDefaults=False).set("spark.jars", str(jar)).set("spark.ui.enabled", "false")
         # A gateway no SparkContext knows of: a session started later has a JVM, and confs, of its own.
         _gateway = launch_gateway(conf=conf)  # type: ignore[no-untyped-call]
-    return _jvm.resolve(_gateway.jvm)
+    api = _jvm.resolve(_gateway.jvm)
+    if api is None:
+        raise PhantomsError(
+            "MISSING_JAR",
+            "the jar has no io.phantoms.spark.PhantomsApi.",
+            "Rebuild it: make jar.",
+            {"jar": str(find_jar())},
+        )
+    return api
