@@ -60,7 +60,7 @@ class Explanation:
     @property
     def configurations(self) -> list[str]:
         """The configurations chosen, in the notation ``ABCD(AB BCD(BC BD CD))``."""
-        return [str(d["configuration"]) for d in self.shared]
+        return [str(d["notation"]) for d in self.shared]
 
     def svg(self, captions: Mapping[frozenset[str], str] | None = None) -> str:
         """Draw the configurations, one ``<svg>`` element each.
@@ -83,7 +83,7 @@ def legend_of(decision: Mapping[str, Any]) -> dict[str, str]:
 
 def _draw(decision: Mapping[str, Any], captions: Mapping[frozenset[str], str]) -> str:
     legend = legend_of(decision)
-    phantoms = {frozenset(r["keys"]) for r in decision.get("relations", []) if not r["queries"]}
+    phantoms = {frozenset(r["keys"]) for r in decision.get("relations", []) if r["phantom"]}
 
     def caption(r: tree.Relation) -> str:
         names = r.names(legend)
@@ -92,7 +92,7 @@ def _draw(decision: Mapping[str, Any], captions: Mapping[frozenset[str], str]) -
     def is_phantom(r: tree.Relation) -> bool:
         return frozenset(r.names(legend)) in phantoms
 
-    return tree.svg(tree.parse(decision["configuration"]), caption, is_phantom)
+    return tree.svg(tree.parse(decision["notation"]), caption, is_phantom)
 
 
 def explain(df: DataFrame) -> Explanation:

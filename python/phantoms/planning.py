@@ -122,7 +122,7 @@ def _api() -> Any:
     from pyspark.sql import SparkSession
 
     running = SparkSession.getActiveSession()
-    found = None if running is None else _jvm.find_api(running)
+    found = None if running is None else _jvm.find_api(running, _jvm.PLAN_API)
     if found is not None:
         return found
     if _gateway is None:
@@ -133,11 +133,11 @@ def _api() -> Any:
         conf = SparkConf(loadDefaults=False).set("spark.jars", str(jar)).set("spark.ui.enabled", "false")
         # A gateway no SparkContext knows of: a session started later has a JVM, and confs, of its own.
         _gateway = launch_gateway(conf=conf)  # type: ignore[no-untyped-call]
-    api = _jvm.resolve(_gateway.jvm)
+    api = _jvm.resolve(_gateway.jvm, _jvm.PLAN_API)
     if api is None:
         raise PhantomsError(
             "MISSING_JAR",
-            "the jar has no io.phantoms.spark.PhantomsApi.",
+            f"the jar has no {_jvm.PLAN_API}.",
             "Rebuild it: make jar.",
             {"jar": str(find_jar())},
         )

@@ -78,7 +78,7 @@ def set_rows(table: str, n: int, *, spark: SparkSession | None = None) -> None:
     """
     _positive("n", n)
     session = _session(spark)
-    api = _jvm.api(session)
+    api = _jvm.api(session, _jvm.STATS_API)
     _call(f"rows of {table}", lambda: api.statsSetRows(session._jsparkSession, table, float(n)))
 
 
@@ -103,7 +103,7 @@ def set_groups(table: str, cols: Sequence[str], n: int, *, spark: SparkSession |
     """
     _positive("n", n)
     session = _session(spark)
-    api, columns = _jvm.api(session), _columns(session, cols)
+    api, columns = _jvm.api(session, _jvm.STATS_API), _columns(session, cols)
     _call(
         f"groups of {table} by {', '.join(cols)}",
         lambda: api.statsSetGroups(session._jsparkSession, table, columns, float(n)),
@@ -133,7 +133,7 @@ def set_flow_length(table: str, cols: Sequence[str], length: float, *, spark: Sp
     if length < 1:
         raise PhantomsError("BAD_STATISTICS", f"a flow length is at least 1, not {length}.", "1 means no clustering.")
     session = _session(spark)
-    api, columns = _jvm.api(session), _columns(session, cols)
+    api, columns = _jvm.api(session, _jvm.STATS_API), _columns(session, cols)
     _call(
         f"flow length of {table} by {', '.join(cols)}",
         lambda: api.statsSetFlowLength(session._jsparkSession, table, columns, float(length)),
@@ -158,7 +158,7 @@ def sample(df: DataFrame) -> dict[str, Any]:
     PhantomsError
         ``BAD_STATISTICS`` if it cannot be sampled; ``NOT_ACTIVE``.
     """
-    api = _jvm.api(_jvm.session_of(df))
+    api = _jvm.api(_jvm.session_of(df), _jvm.STATS_API)
     return dict(json.loads(_call("sample", lambda: api.statsSample(df._jdf))))
 
 
@@ -171,7 +171,7 @@ def save(path: str | Path, *, spark: SparkSession | None = None) -> None:
         ``BAD_STATISTICS`` if it cannot be written; ``NOT_ACTIVE``.
     """
     session = _session(spark)
-    api = _jvm.api(session)
+    api = _jvm.api(session, _jvm.STATS_API)
     _call(f"save to {path}", lambda: api.statsSaveJson(session._jsparkSession, str(path)))
 
 
@@ -184,12 +184,12 @@ def load(path: str | Path, *, spark: SparkSession | None = None) -> None:
         ``BAD_STATISTICS`` if it cannot be read or names an unknown column; ``NOT_ACTIVE``.
     """
     session = _session(spark)
-    api = _jvm.api(session)
+    api = _jvm.api(session, _jvm.STATS_API)
     _call(f"load from {path}", lambda: api.statsLoadJson(session._jsparkSession, str(path)))
 
 
 def clear(*, spark: SparkSession | None = None) -> None:
     """Forget all supplied and sampled statistics."""
     session = _session(spark)
-    api = _jvm.api(session)
+    api = _jvm.api(session, _jvm.STATS_API)
     _call("clear", lambda: api.statsClear(session._jsparkSession))

@@ -40,7 +40,7 @@ def text(result: DemoResult) -> str:
     ]
     for decision in result.explanation.shared:
         lines.append("  configuration")
-        lines += textwrap.wrap(decision["configuration"], 100, initial_indent="    ", subsequent_indent="      ")
+        lines += textwrap.wrap(decision["notation"], 100, initial_indent="    ", subsequent_indent="      ")
         legend = ", ".join(f"{k} = {v}" for k, v in legend_of(decision).items())
         lines += textwrap.wrap(f"where {legend}", 100, initial_indent="    ", subsequent_indent="      ")
     return "\n".join(lines)
@@ -53,7 +53,7 @@ def html(result: DemoResult) -> str:
         for r in NFC22.reports
     )
     decisions = "".join(
-        f"<p><code>{escape(d['configuration'])}</code></p><p>"
+        f"<p><code>{escape(d['notation'])}</code></p><p>"
         + ", ".join(f"<b>{escape(k)}</b> = {escape(v)}" for k, v in legend_of(d).items())
         + "</p>"
         for d in result.explanation.shared
