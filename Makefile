@@ -1,0 +1,56 @@
+# Needs: JDK 17, Maven (or sbt), Python 3.10+, make.
+
+PYTHON ?= python3
+VENV ?= .venv
+PY := $(VENV)/bin/python
+ROWS ?= 3000000
+NAME ?= nfc22
+REPEAT ?= 3
+
+.PHONY: demo bench test test-scala test-python lint jar docs-conf clean help
+
+help:
+	@echo "make demo [ROWS=3000000]            the 22 NetFlow reports, plugin off and on"
+	@echo "make bench NAME=nfc22|smap4|cube4   times beside plain Spark and DuckDB"
+	@echo "make test                           Scala and Python suites and linters"
+	@echo "make jar | docs-conf | clean"
+
+# The editable install runs the build hook, which builds the jar.
+$(VENV)/.run: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed")'
+	test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet --disable-pip-version-check -e '.[spark,data]'
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.run
+	$(PY) -m pip install --quiet --disable-pip-version-check -e '.[spark,bench,dev]'
+	touch $@
+
+jar:
+	$(PYTHON) python/build_jar.py
+
+demo: $(VENV)/.run jar
+	$(PY) -m phantoms.cli.main demo --rows $(ROWS)
+
+bench: $(VENV)/.dev jar
+	$(PY) -m phantoms.cli.main bench $(NAME) --repeat $(REPEAT) --json benchmarks/$(NAME).json
+
+test: lint test-scala test-python
+
+test-scala:
+	./build/sbt scalafmtCheckAll scalafmtSbtCheck test
+
+lint: $(VENV)/.dev
+	$(VENV)/bin/ruff check python tests examples
+	$(VENV)/bin/ruff format --check python tests examples
+	$(VENV)/bin/mypy
+
+test-python: $(VENV)/.dev jar
+	$(PY) -m pytest
+
+docs-conf:
+	./build/sbt "plugin/Test/runMain io.phantoms.spark.ConfDocs docs/configuration.md"
+
+clean:
+	rm -rf $(VENV) .data dist python/phantoms/jars target project/target project/project
+	rm -rf scala-plugin/core/target scala-plugin/plugin/target spark-warehouse

@@ -1,0 +1,1 @@
+"""Shares aggregates in Spark through phantoms."""

@@ -1,0 +1,5 @@
+"""Benchmarks: plain Spark's forms of a workload, the plugin's, their floors and DuckDB, with the answers compared."""
+
+from phantoms.benchmark.run import FORMS, BenchmarkResult, run
+
+__all__ = ["FORMS", "BenchmarkResult", "run"]

@@ -1,0 +1,101 @@
+"""The session benchmarks and demo run in: one for plain Spark and the plugin alike, so that ratios compare like."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from phantoms import _jvm
+from phantoms.errors import PhantomsError
+from phantoms.session import configure, require_active
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+PLUGIN_NODE = "SharedMerge"
+"""The operator every rewritten plan contains."""
+
+
+def cores() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def driver_memory() -> str:
+    """8 GiB, or 60 % of the machine's memory where that is less."""
+    try:
+        physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return "4g"
+    return f"{min(8192, int(physical * 0.6 / 2**20))}m"
+
+
+def settings() -> dict[str, str]:
+    """The confs of the session.
+
+    Everything not named keeps Spark's default, adaptive execution included. The defaults of 200 shuffle partitions and
+    of as many input splits as cores would each slow plain Spark down on a small machine: four of either per core.
+    """
+    n = cores()
+    return {
+        "spark.master": f"local[{n}]",
+        "spark.driver.memory": driver_memory(),
+        "spark.sql.shuffle.partitions": str(4 * n),
+        "spark.sql.files.minPartitionNum": str(max(4, 2 * n)),
+        "spark.sql.session.timeZone": "UTC",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+    }
+
+
+def open_session(app: str, plugin: bool, extra: dict[str, str] | None = None) -> SparkSession:
+    """Start the session, with the plugin in it unless `plugin` is false."""
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.appName(app)
+    for key, value in {**settings(), **(extra or {})}.items():
+        builder = builder.config(key, value)
+    if plugin:
+        builder = configure(builder)
+    spark = builder.getOrCreate()
+    if plugin:
+        require_active(spark)
+    return spark
+
+
+def register(spark: SparkSession, table: str, path: Path) -> DataFrame:
+    """Read a data set as a view."""
+    df = spark.read.parquet(str(path))
+    df.createOrReplaceTempView(table)
+    return df
+
+
+def last_plan(spark: SparkSession) -> str:
+    """The physical plan Spark recorded for the last SQL execution that ended: what ran, not what would run."""
+    _jvm.require_classic(spark)
+    # Executions reach the status store through the asynchronous listener bus.
+    spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
+    executions = spark._jsparkSession.sharedState().statusStore().executionsList()
+    return str(executions.last().physicalPlanDescription()) if executions.nonEmpty() else ""
+
+
+def require_shared(spark: SparkSession, what: str) -> None:
+    """Raise ``NOT_SHARED`` unless the last execution ran through the plugin's operators."""
+    if PLUGIN_NODE not in last_plan(spark):
+        raise PhantomsError(
+            "NOT_SHARED",
+            f"{what}: the plan that ran has no operator of the plugin, so a measurement would compare Spark to itself.",
+            "Ask phantoms.why_not(df) for the reason.",
+        )
+
+
+def require_plain(spark: SparkSession, what: str) -> None:
+    """Raise ``NOT_SHARED`` if the last execution ran through the plugin although it should not have."""
+    if PLUGIN_NODE in last_plan(spark):
+        raise PhantomsError(
+            "NOT_SHARED",
+            f"{what}: the plan that ran has operators of the plugin, so it is no baseline.",
+            "Report this: spark.phantoms.enabled=false must leave plans alone.",
+        )

@@ -1,0 +1,67 @@
+"""``phantoms``: demo, bench, plan."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from phantoms._version import __version__
+from phantoms.errors import PhantomsError
+
+
+def _bench(args: argparse.Namespace) -> int:
+    from phantoms import benchmark
+
+    conf = dict(pair.split("=", 1) for pair in args.conf)
+    result = benchmark.run(args.name, args.rows, args.repeat, args.forms, args.json, _say, conf)
+    return 0 if result.answers_equal else 1
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
+def _rows(text: str) -> int:
+    n = int(text.replace("_", ""))
+    if n <= 0:
+        raise argparse.ArgumentTypeError("must be positive")
+    return n
+
+
+def _pair(text: str) -> str:
+    if "=" not in text:
+        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
+    return text
+
+
+def parser() -> argparse.ArgumentParser:
+    """The argument parser of ``phantoms``."""
+    top = argparse.ArgumentParser(prog="phantoms", description="Many aggregates over one input, computed together.")
+    top.add_argument("--version", action="version", version=f"phantoms {__version__}")
+    commands = top.add_subparsers(dest="command", required=True)
+
+    bench = commands.add_parser("bench", help="measure a workload: plain Spark, plugin, DuckDB")
+    bench.add_argument("name", help="nfc22, smap4 or cube4")
+    bench.add_argument("--rows", type=_rows, help="rows of the input")
+    bench.add_argument("--repeat", type=int, default=3, help="timed runs of each form (3)")
+    bench.add_argument("--json", type=Path, metavar="FILE", help="write the result as JSON")
+    bench.add_argument("--forms", nargs="+", metavar="FORM", help="only these forms")
+    bench.add_argument("--conf", type=_pair, action="append", default=[], metavar="KEY=VALUE", help="a Spark conf")
+    bench.set_defaults(run=_bench)
+    return top
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; returns the exit code: 0, 1 if answers differ, 2 for an error."""
+    args = parser().parse_args(argv)
+    try:
+        return int(args.run(args))
+    except PhantomsError as e:
+        print(f"phantoms: {e}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,8 @@
+"""Seeded data sets of the shapes the benchmarks, the demo and the tests use.
+
+`ensure` returns the directory of Parquet files of a data set, generating it on first use.
+"""
+
+from phantoms.data.store import DATASETS, GENERATOR_VERSION, Dataset, ensure
+
+__all__ = ["DATASETS", "GENERATOR_VERSION", "Dataset", "ensure"]

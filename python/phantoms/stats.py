@@ -1,0 +1,184 @@
+"""Statistics the chooser uses: supplied ones here, a bounded sample of the input otherwise.
+
+All functions act on a session: the active one unless `spark` is given. `table` is the name of a table or view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from phantoms import _jvm
+from phantoms.errors import PhantomsError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["clear", "load", "sample", "save", "set_flow_length", "set_groups", "set_rows"]
+
+
+def _session(spark: SparkSession | None) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    found = SparkSession.getActiveSession() if spark is None else spark
+    if found is None:
+        raise PhantomsError(
+            "NOT_ACTIVE", "there is no active Spark session.", "Create one with phantoms.configure, or pass spark=."
+        )
+    return found
+
+
+def _call(what: str, action: Callable[[], Any]) -> None:
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    try:
+        action()
+    except (Py4JJavaError, PySparkException) as e:
+        raise PhantomsError(
+            "BAD_STATISTICS", f"{what}: {_jvm.java_error(e)}", "Check the table, the column names and the file."
+        ) from e
+
+
+def _positive(name: str, value: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
+        raise PhantomsError(
+            "BAD_STATISTICS", f"{name} must be a positive number, not {value!r}.", "Pass a count or an estimate of it."
+        )
+
+
+def _columns(spark: SparkSession, cols: Sequence[str]) -> Any:
+    if isinstance(cols, str) or not all(isinstance(c, str) for c in cols):
+        raise PhantomsError("BAD_STATISTICS", f"cols must be a list of column names, not {cols!r}.", "Use ['a', 'b'].")
+    gateway: Any = spark.sparkContext._gateway
+    array = gateway.new_array(gateway.jvm.java.lang.String, len(cols))
+    for i, c in enumerate(cols):
+        array[i] = c
+    return array
+
+
+def set_rows(table: str, n: int, *, spark: SparkSession | None = None) -> None:
+    """Tell how many rows a table has.
+
+    Parameters
+    ----------
+    table : str
+        Table or view.
+    n : int
+        Its rows.
+    spark : SparkSession, optional
+        The active session if omitted.
+
+    Raises
+    ------
+    PhantomsError
+        ``BAD_STATISTICS`` for an unknown table or a number that is not positive; ``NOT_ACTIVE``.
+    """
+    _positive("n", n)
+    session = _session(spark)
+    api = _jvm.api(session)
+    _call(f"rows of {table}", lambda: api.statsSetRows(session._jsparkSession, table, int(n)))
+
+
+def set_groups(table: str, cols: Sequence[str], n: int, *, spark: SparkSession | None = None) -> None:
+    """Tell how many groups a grouping has (the paper's g_R).
+
+    Parameters
+    ----------
+    table : str
+        Table or view.
+    cols : sequence of str
+        The grouping columns, in any order.
+    n : int
+        Distinct combinations of their values.
+    spark : SparkSession, optional
+        The active session if omitted.
+
+    Raises
+    ------
+    PhantomsError
+        ``BAD_STATISTICS`` for an unknown table or column or a number that is not positive; ``NOT_ACTIVE``.
+    """
+    _positive("n", n)
+    session = _session(spark)
+    api, columns = _jvm.api(session), _columns(session, cols)
+    _call(
+        f"groups of {table} by {', '.join(cols)}",
+        lambda: api.statsSetGroups(session._jsparkSession, table, columns, int(n)),
+    )
+
+
+def set_flow_length(table: str, cols: Sequence[str], length: float, *, spark: SparkSession | None = None) -> None:
+    """Tell the effective flow length l_a of a grouping (SMAP, eq. 15).
+
+    Parameters
+    ----------
+    table : str
+        Table or view.
+    cols : sequence of str
+        The grouping columns, in any order.
+    length : float
+        Rows of one group that meet a table bucket in a row, on average; at least 1.
+    spark : SparkSession, optional
+        The active session if omitted.
+
+    Raises
+    ------
+    PhantomsError
+        ``BAD_STATISTICS`` for an unknown table or column or a length below 1; ``NOT_ACTIVE``.
+    """
+    _positive("length", length)
+    if length < 1:
+        raise PhantomsError("BAD_STATISTICS", f"a flow length is at least 1, not {length}.", "1 means no clustering.")
+    session = _session(spark)
+    api, columns = _jvm.api(session), _columns(session, cols)
+    _call(
+        f"flow length of {table} by {', '.join(cols)}",
+        lambda: api.statsSetFlowLength(session._jsparkSession, table, columns, float(length)),
+    )
+
+
+def sample(df: DataFrame) -> None:
+    """Sample the inputs of a DataFrame's aggregates now, so that planning it later does not have to.
+
+    Parameters
+    ----------
+    df : DataFrame
+        A query with aggregates that could be shared.
+    """
+    api = _jvm.api(_jvm.session_of(df))
+    _call("sample", lambda: api.statsSample(df._jdf))
+
+
+def save(path: str | Path, *, spark: SparkSession | None = None) -> None:
+    """Write the supplied statistics to a JSON file.
+
+    Raises
+    ------
+    PhantomsError
+        ``BAD_STATISTICS`` if it cannot be written; ``NOT_ACTIVE``.
+    """
+    session = _session(spark)
+    api = _jvm.api(session)
+    _call(f"save to {path}", lambda: api.statsSaveJson(session._jsparkSession, str(path)))
+
+
+def load(path: str | Path, *, spark: SparkSession | None = None) -> None:
+    """Add the statistics of a JSON file written by `save`.
+
+    Raises
+    ------
+    PhantomsError
+        ``BAD_STATISTICS`` if it cannot be read or names an unknown column; ``NOT_ACTIVE``.
+    """
+    session = _session(spark)
+    api = _jvm.api(session)
+    _call(f"load from {path}", lambda: api.statsLoadJson(session._jsparkSession, str(path)))
+
+
+def clear(*, spark: SparkSession | None = None) -> None:
+    """Forget all supplied and sampled statistics."""
+    session = _session(spark)
+    api = _jvm.api(session)
+    _call("clear", lambda: api.statsClear(session._jsparkSession))

@@ -1,0 +1,101 @@
+package io.phantoms.spark.lfta;
+
+import java.util.Arrays;
+
+/**
+ * A complete table of groups: records lie densely in order of first appearance, an open-addressing index of tagged
+ * ordinals finds them. Grows without limit other than what {@link MemoryReserve} grants. Probing is done by generated
+ * code through the public fields; see {@link #insert}.
+ */
+public final class GroupTable {
+  /** Index entries: high 32 bits the tag (the hash's low 32 bits), low 32 bits record ordinal + 1; 0: free. */
+  public long[] index;
+
+  /** The first index position of tag t is {@code t >>> shift}; later ones follow it, around the end. */
+  public int shift;
+
+  /** All records, {@code stride} words each. */
+  public long[] records;
+
+  public int size;
+  private final int stride;
+  private final MemoryReserve memory;
+  private long reserved;
+
+  public GroupTable(int stride, MemoryReserve memory) {
+    this.stride = stride;
+    this.memory = memory;
+    reserve(8L * (64 + 32L * stride));
+    this.index = new long[64];
+    this.shift = 26;
+    this.records = new long[32 * stride];
+  }
+
+  /** Appends a copy of a record whose probe ended at free index position {@code p}; returns its offset. */
+  public int insert(long hash, int p, long[] source, int from) {
+    int at = size * stride;
+    if (at + stride > records.length) {
+      growRecords();
+    }
+    System.arraycopy(source, from, records, at, stride);
+    index[p] = (hash << 32) | ++size;
+    if (2 * size > index.length) {
+      growIndex();
+    }
+    return at;
+  }
+
+  private void growRecords() {
+    long wanted = Math.max(2L * records.length / stride, 64) * stride;
+    if (wanted > Integer.MAX_VALUE - 8) {
+      wanted = (long) ((Integer.MAX_VALUE - 8) / stride) * stride;
+      if (wanted <= records.length) {
+        throw new IllegalStateException(
+            "a relation outgrew one table of " + size + " groups; raise spark.sql.shuffle.partitions");
+      }
+    }
+    reserve(8L * wanted);
+    int before = records.length;
+    records = Arrays.copyOf(records, (int) wanted);
+    release(8L * before);
+  }
+
+  private void growIndex() {
+    if (index.length == 1 << 30) {
+      throw new IllegalStateException(
+          "a relation outgrew one table of " + size + " groups; raise spark.sql.shuffle.partitions");
+    }
+    reserve(16L * index.length);
+    long[] wider = new long[2 * index.length];
+    int mask = wider.length - 1;
+    shift--;
+    for (long entry : index) {
+      if (entry != 0) {
+        int p = (int) (entry >>> 32) >>> shift;
+        while (wider[p] != 0) {
+          p = (p + 1) & mask;
+        }
+        wider[p] = entry;
+      }
+    }
+    release(8L * index.length);
+    index = wider;
+  }
+
+  private void reserve(long bytes) {
+    memory.reserve(bytes);
+    reserved += bytes;
+  }
+
+  private void release(long bytes) {
+    memory.release(bytes);
+    reserved -= bytes;
+  }
+
+  /** Frees everything; the table must not be used again. */
+  public void free() {
+    release(reserved);
+    index = null;
+    records = null;
+  }
+}

@@ -1,0 +1,46 @@
+package io.phantoms.spark.choose
+
+/** Entry point of the package: which relations to maintain for a set of queries, or that nothing should be shared. */
+object Chooser {
+
+  /** What [[choose]] accepts as `algorithm`. */
+  val algorithms: Seq[String] = Seq("auto", "none", "gc")
+
+  /**
+   * Chooses a configuration.
+   *
+   * @param algorithm `auto`: placement search over GC and SL; `gc`: SMAP's GC with SL, every query a shipped LFTA
+   *   relation; `none`: NoSharing
+   * @param minSavings share only if at least this fraction of NoSharing's cost is saved; negative: share in any case
+   * @throws IllegalArgumentException if the algorithm is unknown
+   */
+  def choose(problem: Problem, algorithm: String = "auto", minSavings: Double = 0.1): Choice = {
+    require(
+      algorithms.contains(algorithm),
+      s"unknown chooser '$algorithm'; valid ones are ${algorithms.mkString(", ")}"
+    )
+    val without = costWithout(problem)
+    val nothing = Choice(None, without, without, algorithm)
+    if (algorithm == "none" || problem.queries.isEmpty) nothing
+    else {
+      val (configuration, cost) = configurations(problem, algorithm)
+        .map(c => (c, estimate(problem, c).elapsed)).minBy(_._2)
+      val choice = Choice(Some(configuration), cost, without, algorithm)
+      if (minSavings < 0 || choice.savings >= minSavings) choice else nothing
+    }
+  }
+
+  private def configurations(problem: Problem, algorithm: String): Seq[Configuration] = {
+    val search =
+      new PlacementSearch(new FeedingGraph(problem), new CostModel(problem), SpaceAllocation.SupernodeLinear)
+    val smap = search.configuration(search.smap)
+    if (algorithm == "gc") Seq(smap) else Seq(search.configuration(search.search), smap)
+  }
+
+  /** What each relation of a configuration is expected to do, and the elapsed time of the whole. */
+  def estimate(problem: Problem, configuration: Configuration): ConfigurationEstimate =
+    ConfigurationEstimate(problem, configuration)
+
+  /** Expected elapsed time of NoSharing, in nanoseconds. */
+  def costWithout(problem: Problem): Double = new CostModel(problem).noSharing
+}

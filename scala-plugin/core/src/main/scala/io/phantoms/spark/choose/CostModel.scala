@@ -1,0 +1,108 @@
+package io.phantoms.spark.choose
+
+import scala.collection.immutable.BitSet
+
+/**
+ * Elapsed time of a batch job, in nanoseconds, from the machine's constants.
+ *
+ * A map task is an epoch: it maintains the LFTA tables over its share of the rows and evicts them when it ends. What a
+ * table of b buckets passes on from F fed entries of g groups is F x + occupied(g, b), the intra-epoch term of SMAP eq 7
+ * plus the end-of-epoch term of eq 8 with the occupied buckets as M_R; for F = g that is exactly F. Reduce tasks merge
+ * what was shipped to them and derive the relations below it.
+ */
+private[choose] final class CostModel(problem: Problem) {
+  import CostModel._
+
+  val machine: Machine = problem.machine
+  val partitions: Int = math.max(1, machine.partitions)
+  val parallelism: Int = math.max(1, machine.parallelism)
+  val rows: Double = math.max(0.0, problem.statistics.rows)
+  val rowsPerTask: Double = rows / partitions
+
+  /** Map tasks that run at once. */
+  val mapParallelism: Int = math.min(parallelism, partitions)
+
+  /** Shipping one entry of this size (SMAP's c2, grown by the width of the entry). */
+  def c2(entryBytes: Int): Double = machine.c2 + machine.c2PerByte * math.max(0, entryBytes - 32)
+
+  /** Groups one map task expects to see when the runs of a group fall into tasks at random. */
+  def groupsInTask(groups: Double, flowLength: Double): Double =
+    if (partitions == 1) math.min(groups, rows)
+    else {
+      val runs = math.max(1.0, rows / (groups * flowLength))
+      math.min(math.min(groups, rowsPerTask), -groups * Math.expm1(runs * Math.log1p(-1.0 / partitions)))
+    }
+
+  /**
+   * Flow length of a relation that sees `fed` entries per task: the tables above collapse runs, so what a raw relation
+   * sees as l_a rows arrives as proportionally fewer entries (SMAP section 5.3 measures the same fall with depth).
+   */
+  def flowLength(raw: Double, fed: Double): Double =
+    if (rowsPerTask <= 0) 1.0 else math.max(1.0, raw * math.min(1.0, fed / rowsPerTask))
+
+  /** Entries per task that leave a table of `buckets` buckets, the end of the epoch included. */
+  def evictions(fed: Double, groups: Double, buckets: Double, flowLength: Double): Double =
+    if (buckets < 1) fed
+    else {
+      val x = CollisionModel.random(groups, buckets)
+      val flows = math.max(groups, fed / flowLength)
+      math.min(fed, flows * x + groups * (1 - x))
+    }
+
+  /** Time one map task spends on a relation: probing (or passing through), and shipping what leaves. */
+  def mapWork(fed: Double, evictions: Double, hasTable: Boolean, shippedBytes: Option[Int]): Double =
+    fed * machine.c1 * (if (hasTable) 1.0 else PassThrough) +
+      shippedBytes.fold(0.0)(bytes => evictions * c2(bytes))
+
+  /** Merging what all map tasks ship of one relation. */
+  def mergeWork(evictions: Double): Double = evictions * partitions * machine.merge
+
+  /** Deriving a relation from a complete one of `parentGroups` groups. */
+  def deriveWork(parentGroups: Double): Double = parentGroups * machine.merge
+
+  /** Writing the results of `queries` queries of one grouping. */
+  def emitWork(groups: Double, queries: Int): Double = groups * queries * machine.emit
+
+  /** Reduce partitions of a shipped relation; one when it is small or has no shard key. */
+  def shards(groups: Double, entryBytes: Int, shardKey: BitSet): Int =
+    if (shardKey.isEmpty) 1
+    else {
+      val bySize = math.ceil(groups * entryBytes / ShardBytes)
+      val wanted = if (groups > SpreadGroups) math.max(bySize, parallelism.toDouble) else bySize
+      math.max(1.0, math.min(wanted, math.max(1, problem.maxShards).toDouble)).toInt
+    }
+
+  /** Shards that can receive anything: not more than the shard key has values. */
+  def busyShards(shards: Int, shardKey: BitSet): Double =
+    if (shards <= 1) 1.0 else math.max(1.0, math.min(shards.toDouble, problem.statistics.groups(shardKey)))
+
+  /**
+   * Elapsed time of a shared execution.
+   *
+   * @param mapWork of one map task, without reading its rows
+   * @param reduceWork of all reduce tasks together
+   * @param longest work of the longest reduce task, which the stage cannot beat
+   */
+  def elapsed(mapWork: Double, reduceWork: Double, longest: Double): Double =
+    machine.fixed + (rows * machine.scanRow + mapWork * partitions) / mapParallelism +
+      math.max(reduceWork / parallelism, longest)
+
+  /** Elapsed time of plain Spark: each query reads, aggregates partially and shuffles on its own. */
+  def noSharing: Double = problem.queries.iterator.map { keys =>
+    val groups = math.min(rows, math.max(1.0, problem.statistics.groups(keys)))
+    val leaving = groupsInTask(groups, math.max(1.0, problem.statistics.flowLength(keys))) * partitions
+    (rows * machine.plainRow + leaving * machine.plainGroup) / parallelism
+  }.sum
+}
+
+private[choose] object CostModel {
+
+  /** What a relation without a table pays per fed entry, as a part of a probe: the shard hash, and no comparison. */
+  val PassThrough: Double = 0.3
+
+  /** Size one reduce partition of a shipped relation should not exceed. */
+  val ShardBytes: Double = 8.0 * 1024 * 1024
+
+  /** Groups from which a relation is spread over at least as many shards as there are cores. */
+  val SpreadGroups: Double = 50000
+}

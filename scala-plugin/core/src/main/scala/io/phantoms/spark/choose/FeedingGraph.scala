@@ -1,0 +1,96 @@
+package io.phantoms.spark.choose
+
+import scala.collection.immutable.BitSet
+import scala.collection.mutable
+
+/**
+ * The relation feeding graph (SMAP section 2.6): the distinct groupings of the queries and every union of them, the only
+ * relations that can help, since a phantom is worth maintaining only if it feeds two relations or more.
+ *
+ * Never enumerates subsets of attributes. A workload whose unions outnumber `maxNodes` keeps the unions that cover most
+ * pairs of queries (the sharing a phantom offers), then the narrowest.
+ *
+ * Nodes `0 until queryCount` are the distinct groupings in the order of the queries; phantoms follow, coarser first.
+ */
+final class FeedingGraph(val problem: Problem, maxNodes: Int = FeedingGraph.MaxNodes) {
+  private val width = problem.attributes.size
+
+  private val masks: Array[Mask] = {
+    val queries = problem.queries.map(Mask(_, width)).distinct
+    (queries ++ FeedingGraph.unions(queries, math.max(0, maxNodes - queries.size))).toArray
+  }
+
+  private val ids: Map[Mask, Int] = masks.iterator.zipWithIndex.toMap
+
+  val size: Int = masks.length
+
+  /** The grouping of each node. */
+  val keys: Vector[BitSet] = masks.iterator.map(_.toBitSet).toVector
+
+  /** For each distinct grouping the queries (ordinals into [[Problem.queries]]) that ask for it. */
+  val queries: Vector[Vector[Int]] = {
+    val byNode = problem.queries.indices.groupBy(q => ids(Mask(problem.queries(q), width)))
+    Vector.tabulate(byNode.size)(byNode(_).toVector)
+  }
+
+  val queryCount: Int = queries.size
+
+  /** Groups g_R of each node, between 1 and the rows. */
+  val groups: Array[Double] = {
+    val rows = math.max(1.0, problem.statistics.rows)
+    keys.iterator.map(k => math.min(rows, math.max(1.0, problem.statistics.groups(k)))).toArray
+  }
+
+  val flowLength: Array[Double] = keys.iterator.map(k => math.max(1.0, problem.statistics.flowLength(k))).toArray
+
+  /** Bytes of one table entry of each node (h_R). */
+  val entryBytes: Array[Int] = keys.iterator.map(problem.entryBytes).toArray
+
+  /** Nodes, wider groupings first: each after everything that can feed it. */
+  val order: Vector[Int] = masks.indices.sortBy(i => (-masks(i).size, -groups(i), i)).toVector
+
+  /** Position of each node in [[order]]. */
+  val rank: Array[Int] = {
+    val r = new Array[Int](size)
+    order.iterator.zipWithIndex.foreach { case (node, at) => r(node) = at }
+    r
+  }
+
+  def isPhantom(node: Int): Boolean = node >= queryCount
+
+  /** Whether node `a` can feed node `b`: its grouping is strictly finer. */
+  def feeds(a: Int, b: Int): Boolean = a != b && masks(b).subsetOf(masks(a))
+
+  def contains(node: Int, attributes: BitSet): Boolean = attributes.subsetOf(keys(node))
+
+  /** The node with this grouping. */
+  def node(grouping: BitSet): Option[Int] = ids.get(Mask(grouping, width))
+}
+
+object FeedingGraph {
+
+  /** Most nodes of a graph; beyond it unions are ranked and cut. */
+  val MaxNodes: Int = 2048
+
+  private def unions(queries: IndexedSeq[Mask], room: Int): IndexedSeq[Mask] = {
+    val known = mutable.HashSet.from(queries)
+    val found = mutable.ArrayBuffer.empty[Mask]
+    var frontier: IndexedSeq[Mask] = queries
+    while (frontier.nonEmpty && found.size < room) {
+      // How many (relation, query) pairs a union covers is known for free while uniting them.
+      val covered = mutable.LinkedHashMap.empty[Mask, Int]
+      for (f <- frontier; q <- queries) {
+        val u = f | q
+        if (!known(u)) covered.update(u, covered.getOrElse(u, 0) + 1)
+      }
+      val ranked = covered.toIndexedSeq
+      val kept =
+        if (found.size + ranked.size <= room) ranked
+        else ranked.sortBy { case (u, pairs) => (-pairs, u.size) }.take(room - found.size)
+      frontier = kept.map(_._1)
+      known ++= frontier
+      found ++= frontier
+    }
+    found.toIndexedSeq.sortBy(_.size)
+  }
+}

@@ -1,0 +1,46 @@
+package io.phantoms.spark.choose
+
+import java.util.Arrays
+
+import scala.collection.immutable.BitSet
+
+/** A set of attributes as machine words: what the search unites and compares millions of times. */
+private[choose] final class Mask(private val words: Array[Long]) {
+
+  def |(that: Mask): Mask = {
+    val united = new Array[Long](words.length)
+    var i = 0
+    while (i < united.length) { united(i) = words(i) | that.words(i); i += 1 }
+    new Mask(united)
+  }
+
+  def subsetOf(that: Mask): Boolean = {
+    var i = 0
+    while (i < words.length) {
+      if ((words(i) & ~that.words(i)) != 0) return false
+      i += 1
+    }
+    true
+  }
+
+  def size: Int = words.iterator.map(java.lang.Long.bitCount).sum
+
+  def toBitSet: BitSet = BitSet.fromBitMask(words)
+
+  override def equals(that: Any): Boolean = that match {
+    case m: Mask => Arrays.equals(words, m.words)
+    case _ => false
+  }
+
+  override def hashCode: Int = Arrays.hashCode(words)
+}
+
+private[choose] object Mask {
+
+  /** All masks of one problem have the same width. */
+  def apply(keys: BitSet, attributes: Int): Mask = {
+    val words = new Array[Long](math.max(1, (attributes + 63) / 64))
+    keys.foreach(a => words(a >> 6) |= 1L << (a & 63))
+    new Mask(words)
+  }
+}

@@ -1,0 +1,78 @@
+package io.phantoms.spark.choose
+
+/** Turns shares of the memory into tables: whole buckets, powers of two, their sum within the memory. */
+object TableSizes {
+
+  /** Fewest buckets worth a table. */
+  val MinBuckets: Int = 16
+
+  /** Most buckets of one table: array lengths are ints. */
+  val MaxBuckets: Int = 1 << 26
+
+  /** More buckets per group than this leave cache lines untouched without saving evictions (eq 13: under 1.6 %). */
+  val MaxBucketsPerGroup: Double = 32
+
+  /** Most buckets a relation of `groups` groups can use, a power of two. */
+  def ceiling(groups: Double): Int = {
+    val wanted = math.min(MaxBuckets.toDouble, math.max(MinBuckets.toDouble, MaxBucketsPerGroup * groups))
+    val floor = Integer.highestOneBit(wanted.toInt)
+    if (floor < wanted) math.min(MaxBuckets, floor * 2) else floor
+  }
+
+  /** Hands what `space` gives beyond each relation's limit to the relations that can use it. */
+  def respread(space: Array[Double], limit: Int => Double): Unit = {
+    var rounds = 0
+    var surplus = 1.0
+    while (rounds < 4 && surplus > 0) {
+      surplus = 0.0
+      var open = 0.0
+      for (r <- space.indices) {
+        if (space(r) > limit(r)) {
+          surplus += space(r) - limit(r)
+          space(r) = limit(r)
+        } else if (space(r) < limit(r)) open += space(r)
+      }
+      if (open <= 0) surplus = 0.0
+      else for (r <- space.indices if space(r) < limit(r)) space(r) += surplus * space(r) / open
+      rounds += 1
+    }
+    for (r <- space.indices) space(r) = math.min(space(r), limit(r))
+  }
+
+  /**
+   * Rounds to powers of two: down first, then doubles the tables furthest below their share while memory is left.
+   *
+   * @param space bytes each relation should have
+   * @param entryBytes bytes of one of its entries
+   * @param groups its groups in one task
+   * @param memory bytes for all tables together
+   * @return buckets of each relation; 0 where the memory does not reach for a table of the minimum size
+   */
+  def round(space: Array[Double], entryBytes: Int => Int, groups: Int => Double, memory: Double): Array[Int] = {
+    val most = Array.tabulate(space.length)(r => ceiling(groups(r)))
+    val buckets = Array.tabulate(space.length) { r =>
+      val wanted = math.min(most(r).toDouble, math.max(MinBuckets.toDouble, space(r) / entryBytes(r)))
+      Integer.highestOneBit(wanted.toInt)
+    }
+    def bytes(r: Int): Double = buckets(r).toDouble * entryBytes(r)
+    var left = memory - buckets.indices.iterator.map(bytes).sum
+
+    // Minimum sizes may have overdrawn the memory: halve the largest tables, then do without the widest ones.
+    while (left < 0) {
+      val shrinkable = buckets.indices.filter(buckets(_) > 0)
+      val largest = shrinkable.maxBy(r => (buckets(r) > MinBuckets, bytes(r)))
+      left += (if (buckets(largest) > MinBuckets) bytes(largest) / 2 else bytes(largest))
+      buckets(largest) = if (buckets(largest) > MinBuckets) buckets(largest) / 2 else 0
+    }
+
+    def growable(r: Int): Boolean = buckets(r) > 0 && buckets(r) < most(r) && bytes(r) <= left
+    var candidates = buckets.indices.filter(growable)
+    while (candidates.nonEmpty) {
+      val next = candidates.maxBy(r => space(r) / bytes(r))
+      left -= bytes(next)
+      buckets(next) *= 2
+      candidates = candidates.filter(growable)
+    }
+    buckets
+  }
+}

@@ -1,0 +1,32 @@
+package io.phantoms.spark.choose
+
+/** Prints what is chosen for the standard workloads, and how long a choice takes once warm. */
+object ChooserTimes {
+
+  def main(args: Array[String]): Unit = {
+    val problems = Seq(
+      "smap4" -> Workloads.smap4,
+      "cube4" -> Workloads.cube4,
+      "nfc22" -> Workloads.nfc22,
+      "random22" -> Workloads.random(7, 13, 22),
+      "cube8" -> Workloads.random(1, 8, 1).copy(queries = Workloads.cube(8)),
+      "random256" -> Workloads.random(11, 16, 256)
+    )
+    for ((name, problem) <- problems; algorithm <- Seq("gc", "auto")) {
+      val choice = Chooser.choose(problem, algorithm, minSavings = -1)
+      val runs = if (problem.queries.size > 100) 5 else 200
+      val times = Vector.fill(runs) {
+        val start = System.nanoTime()
+        Chooser.choose(problem, algorithm, minSavings = -1)
+        (System.nanoTime() - start) / 1e6
+      }.sorted
+      println(f"$name%-10s $algorithm%-5s median ${times(runs / 2)}%9.3f ms  " +
+        f"cost ${choice.cost / 1e9}%8.3f s without ${choice.costWithout / 1e9}%8.3f s")
+      val notation = Notation(problem)
+      choice.configuration.filter(_.relations.size <= 40).foreach { c =>
+        println("  " + notation.render(c))
+        if (args.contains("-v")) println(notation.describe(c))
+      }
+    }
+  }
+}

@@ -1,0 +1,148 @@
+package io.phantoms.spark.execute;
+
+import io.phantoms.spark.lfta.BlockBuilder;
+import io.phantoms.spark.lfta.ByteDictionary;
+import java.util.ArrayDeque;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
+
+/**
+ * The map side of one configuration: what generated kernels inherit. A kernel owns the tables; evictions that leave the
+ * task are collected in blocks, finished ones queue up in {@link #ready} until the operator hands them on.
+ */
+public abstract class LftaKernel {
+  /** Bytes before a block: null bits, partition id, offset and size of the two-column row it travels in. */
+  public static final int ROW_PREFIX = 24;
+
+  /** A finished block and the reduce partition it is bound for. */
+  public record Finished(int partition, byte[] data, int bytes) {}
+
+  public final ArrayDeque<Finished> ready = new ArrayDeque<>();
+  protected ByteDictionary dictionary;
+  private long dictionaryLimit;
+  private BlockBuilder[] builders;
+  private int[] relationOf;
+  private int[] partitionOf;
+  private boolean[] announced;
+  private int[] strideOf;
+
+  /** Table sizes by relation, as powers of two. */
+  protected int[] log2Buckets;
+
+  private int blockBytes;
+
+  /** Evictions of each relation so far: entries pushed out by a collision or at the end of the epoch. */
+  public long[] evictions;
+
+  /** Of these, evictions of entries that were still there at the end of the epoch. */
+  public long[] evictedAtEnd;
+
+  /** Probes of each relation that did not find their group. */
+  public long[] misses;
+
+  /** Entries that went to the exchange. */
+  public long shipped;
+
+  /** Input rows seen. */
+  public long rows;
+
+  /**
+   * @param dictionaryLimit bytes of variable-length values after which all tables are flushed
+   * @param relationOf for every slot (relation, shard): its relation
+   * @param partitionOf for every slot: its reduce partition
+   * @param announced slots whose consumer must hear of this task even when no record is bound for it: relations of one
+   *     global group
+   * @param strideOf words a record, by relation
+   * @param log2Buckets table sizes by relation, as powers of two
+   * @param blockBytes about how large a block may grow
+   */
+  public final void open(
+      ByteDictionary dictionary,
+      long dictionaryLimit,
+      int[] relationOf,
+      int[] partitionOf,
+      boolean[] announced,
+      int[] strideOf,
+      int[] log2Buckets,
+      int blockBytes) {
+    this.dictionary = dictionary;
+    this.dictionaryLimit = dictionaryLimit;
+    this.relationOf = relationOf;
+    this.partitionOf = partitionOf;
+    this.announced = announced;
+    this.strideOf = strideOf;
+    this.log2Buckets = log2Buckets;
+    this.blockBytes = blockBytes;
+    this.builders = new BlockBuilder[relationOf.length];
+    this.evictions = new long[strideOf.length];
+    this.evictedAtEnd = new long[strideOf.length];
+    this.misses = new long[strideOf.length];
+    allocate();
+  }
+
+  /** Allocates the tables. */
+  protected abstract void allocate();
+
+  /** Feeds a batch; of kernels generated for columnar input. */
+  public abstract void process(ColumnarBatch batch);
+
+  /** Feeds a row; of kernels generated for row input. */
+  public abstract void process(InternalRow row);
+
+  /** Evicts every table, parents before children: the end of the epoch. */
+  protected abstract void evictAll();
+
+  /** The block builder of a slot after room for one more record was made. */
+  protected final BlockBuilder append(int slot, long[] table, int from) {
+    BlockBuilder builder = builders[slot];
+    if (builder == null) {
+      builder = start(slot);
+    }
+    shipped++;
+    full = builder.add(table, from);
+    return builder;
+  }
+
+  /** Whether the record added last filled its block. */
+  protected boolean full;
+
+  protected final void finish(int slot) {
+    BlockBuilder builder = builders[slot];
+    int bytes = builder.finishedBytes();
+    ready.add(new Finished(partitionOf[slot], builder.finish(dictionary), bytes));
+  }
+
+  private BlockBuilder start(int slot) {
+    int relation = relationOf[slot];
+    builders[slot] = new BlockBuilder(relation, strideOf[relation], ROW_PREFIX, blockBytes);
+    return builders[slot];
+  }
+
+  /** Called between rows by kernels with variable-length values: starts afresh once these take too much memory. */
+  protected final void relieve() {
+    if (dictionary.bytes() > dictionaryLimit) {
+      evictAll();
+      finishBlocks(false);
+      dictionary.clear();
+    }
+  }
+
+  private void finishBlocks(boolean always) {
+    for (int slot = 0; slot < builders.length; slot++) {
+      boolean some = builders[slot] != null && builders[slot].records() > 0;
+      if (!some && always && announced[slot]) {
+        start(slot);
+        some = true;
+      }
+      if (some) {
+        finish(slot);
+      }
+    }
+  }
+
+  /** Evicts all tables and closes all blocks. */
+  public final void close() {
+    evictAll();
+    finishBlocks(true);
+  }
+}

@@ -1,0 +1,112 @@
+package io.phantoms.spark.execute
+
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, BoundReference, Expression}
+import org.apache.spark.sql.catalyst.expressions.codegen._
+
+/** Java text that runs aggregate functions on records, from each function's own expressions: initial values, update,
+  * merge and evaluate are Spark's, so that overflow, NULLs and types are too.
+  */
+final class AggregateCode(ctx: CodegenContext, spec: SharedSpec) {
+
+  /** Replaces a function's buffer attributes by ordinals. */
+  private def bind(e: Expression, attributes: Seq[(AttributeReference, Int)]): Expression = e.transform {
+    case a: AttributeReference =>
+      val ordinal = attributes.collectFirst { case (b, i) if b.exprId == a.exprId => i }
+        .getOrElse(throw new IllegalStateException(s"$a is no buffer of this aggregate function"))
+      BoundReference(ordinal, a.dataType, a.nullable)
+  }
+
+  private def slotsOf(aggregate: Int): Seq[Int] = spec.firstSlot(aggregate) until spec.firstSlot(aggregate + 1)
+
+  /** Evaluates with the given variables in place of ordinals; ordinals without one must not occur. */
+  private def evaluate(e: Expression, vars: Seq[ExprCode]): ExprCode = {
+    ctx.INPUT_ROW = null
+    ctx.currentVars = vars
+    e.genCode(ctx)
+  }
+
+  private def loaded(v: ExprCode): ExprCode = ExprCode(v.isNull, v.value)
+
+  private def assign(
+      record: RecordCode,
+      aggregate: Int,
+      table: String,
+      at: String,
+      expressions: Seq[Expression],
+      vars: Seq[ExprCode],
+      old: Seq[ExprCode]): String = {
+    // All new values first: expressions see the old ones.
+    val values = expressions.map(evaluate(_, vars))
+    val stores = slotsOf(aggregate).zipWithIndex.map { case (s, i) =>
+      record.storeSlot(ctx, s, table, at, values(i), old.lift(i))
+    }
+    (values.map(_.code.toString) ++ stores).mkString("\n")
+  }
+
+  /** Sets the buffers of a record to the initial values. */
+  def initialize(record: RecordCode, table: String, at: String): String = record.layout.aggregates.map { a =>
+    assign(record, a, table, at, spec.aggregates(a).function.initialValues, Nil, Nil)
+  }.mkString("\n")
+
+  /** Updates a record from one input row.
+    *
+    * @param inputs variables of the inputs, already evaluated
+    */
+  def update(record: RecordCode, table: String, at: String, inputs: Seq[ExprCode]): String =
+    record.layout.aggregates.map { a =>
+      val AggregateSpec(function, filter) = spec.aggregates(a)
+      val slots = slotsOf(a)
+      val old = slots.map(record.loadSlot(ctx, _, table, at))
+      val attributes = spec.aggregates(a).buffers.zipWithIndex.map { case (b, i) => b -> (inputs.size + i) }
+      val code = old.map(_.code.toString).mkString("\n") + "\n" + assign(
+        record, a, table, at, function.updateExpressions.map(bind(_, attributes)), inputs ++ old.map(loaded),
+        old.map(loaded))
+      filter match {
+        case None => s"{\n$code\n}"
+        case Some(f) =>
+          val condition = evaluate(f, inputs)
+          s"""{
+             |${condition.code}
+             |if (!${condition.isNull} && ${condition.value}) {
+             |$code
+             |}
+             |}""".stripMargin
+      }
+    }.mkString("\n")
+
+  /** Merges the buffers of a record of `from` (the same or a finer relation) into a record. */
+  def merge(record: RecordCode, table: String, at: String, from: RecordCode, source: String, sourceAt: String): String =
+    record.layout.aggregates.map { a =>
+      val function = spec.aggregates(a).function
+      val slots = slotsOf(a)
+      val left = slots.map(record.loadSlot(ctx, _, table, at))
+      val right = slots.map(from.loadSlot(ctx, _, source, sourceAt))
+      val attributes = spec.aggregates(a).buffers.zipWithIndex ++
+        function.inputAggBufferAttributes.zipWithIndex.map { case (b, i) => b -> (slots.size + i) }
+      val loads = (left ++ right).map(_.code.toString).mkString("\n")
+      val body = assign(
+        record, a, table, at, function.mergeExpressions.map(bind(_, attributes)), (left ++ right).map(loaded),
+        left.map(loaded))
+      s"{\n$loads\n$body\n}"
+    }.mkString("\n")
+
+  /** Loads keys and buffers of a record and answers (declarations, variables): keys first, then all slots. */
+  def loadAll(record: RecordCode, table: String, at: String): (String, IndexedSeq[ExprCode]) = {
+    val keys = record.layout.keys.map(k => k -> record.loadKey(ctx, k, table, at)).toMap
+    val slots = record.layout.slots.map(s => s -> record.loadSlot(ctx, s, table, at)).toMap
+    val declarations = (keys.toSeq.sortBy(_._1) ++ slots.toSeq.sortBy(_._1)).map(_._2.code.toString).mkString("\n")
+    val vars = spec.keys.indices.map(k => keys.get(k).map(loaded).orNull) ++
+      spec.slots.indices.map(s => slots.get(s).map(loaded).orNull)
+    (declarations, vars)
+  }
+
+  /** A query's expression over keys and aggregate results, as one over keys and slots: see [[loadAll]]. */
+  def overSlots(e: Expression): Expression = e.transformUp {
+    case b: BoundReference if b.ordinal >= spec.keys.size =>
+      val a = b.ordinal - spec.keys.size
+      val attributes = spec.aggregates(a).buffers.zipWithIndex.map { case (buffer, i) =>
+        buffer -> (spec.keys.size + spec.firstSlot(a) + i)
+      }
+      bind(spec.aggregates(a).function.evaluateExpression, attributes)
+  }
+}

@@ -1,0 +1,342 @@
+package io.phantoms.spark.execute
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression}
+import org.apache.spark.sql.catalyst.expressions.codegen._
+import org.apache.spark.sql.catalyst.expressions.codegen.Block._
+import org.apache.spark.sql.types._
+import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnVector}
+
+/** Source of a map-side kernel: one class per configuration, see [[LftaKernel]].
+  *
+  * For each relation fed by the input a method `root_r` (probe, install or hit, update), for each fed by another relation
+  * `feed_r` (probe, install or merge), and for each `evict_r` (feed the children, ship). The key words of a root are
+  * packed by the caller; a child's are cut out of its parent's record. Table sizes are not part of the source, so that
+  * another size needs no other class.
+  *
+  * @param inputs keys first, then what the aggregate functions read, bound to the child's columns
+  * @param filters rows that stay, bound to the child's columns
+  * @param columns the child's columns: type and nullability
+  * @param columnar whether the child hands over batches
+  */
+final class LftaCode(
+    spec: SharedSpec,
+    inputs: IndexedSeq[Expression],
+    filters: Seq[Expression],
+    columns: IndexedSeq[(DataType, Boolean)],
+    columnar: Boolean) {
+  private val ctx = new CodegenContext
+  private val aggregates = new AggregateCode(ctx, spec)
+  private val records = spec.layouts.map(new RecordCode(spec, _))
+  private val builder = classOf[io.phantoms.spark.lfta.BlockBuilder].getName
+  private val hashing = classOf[io.phantoms.spark.lfta.Hashing].getName
+
+  /** First slot (relation, shard) of each relation, see [[LftaKernel.open]]. */
+  private val firstSlot = spec.relations.map(_.ship.fold(0)(_.partitions.size)).scanLeft(0)(_ + _)
+
+  def generate(): (CodeAndComment, Array[Any]) = {
+    val relations = spec.mapSide.map(relation).mkString("\n")
+    val process = processMethods
+    val evictAll = spec.mapSide.filter(spec.relations(_).buckets > 0).map(r => s"evictAll_$r();").mkString("\n")
+    val allocate = spec.mapSide.map { r =>
+      val stride = spec.layouts(r).stride
+      if (spec.relations(r).buckets == 0) s"t_$r = new long[$stride];"
+      else s"t_$r = new long[$stride << log2Buckets[$r]]; s_$r = 63 - log2Buckets[$r];"
+    }.mkString("\n")
+    val body =
+      s"""
+         |public Object generate(Object[] references) { return new PhantomsLfta(references); }
+         |
+         |class PhantomsLfta extends ${classOf[LftaKernel].getName} {
+         |  private Object[] references;
+         |  ${ctx.declareMutableStates()}
+         |  public PhantomsLfta(Object[] references) {
+         |    this.references = references;
+         |    ${ctx.initMutableStates()}
+         |  }
+         |  protected void allocate() {
+         |    $allocate
+         |    ${ctx.initPartition()}
+         |  }
+         |  $process
+         |  $relations
+         |  protected void evictAll() { $evictAll }
+         |  ${ctx.declareAddedFunctions()}
+         |}""".stripMargin
+    (CodeFormatter.stripOverlappingComments(new CodeAndComment(body, ctx.getPlaceHolderToComments())),
+      ctx.references.toArray)
+  }
+
+  private def references(es: Seq[Expression]): Seq[Int] =
+    es.flatMap(_.collect { case b: BoundReference => b.ordinal }).distinct.sorted
+
+  // Columns of the current batch or row, as fields, so that every method reaches them.
+
+  private case class Bulk(javaType: String, method: String)
+  private def bulk(t: DataType): Option[Bulk] = t match {
+    case ByteType => Some(Bulk("byte", "bytes"))
+    case ShortType => Some(Bulk("short", "shorts"))
+    case IntegerType | DateType | _: YearMonthIntervalType => Some(Bulk("int", "ints"))
+    case LongType | TimestampType | TimestampNTZType | _: DayTimeIntervalType => Some(Bulk("long", "longs"))
+    case FloatType => Some(Bulk("float", "floats"))
+    case DoubleType => Some(Bulk("double", "doubles"))
+    case _ => None
+  }
+
+  private val used: Seq[Int] = references(inputs ++ filters)
+
+  private def columnFields: String =
+    if (!columnar) s"private ${classOf[InternalRow].getName} row;"
+    else used.map { c =>
+      val (t, nullable) = columns(c)
+      val vector = s"private ${classOf[ColumnVector].getName} v_$c;"
+      val nulls = if (nullable) s"private boolean n_$c;" else ""
+      val values = bulk(t).map(b => s"private ${b.javaType}[] a_$c;").getOrElse("")
+      s"$vector $nulls $values"
+    }.mkString("\n")
+
+  private def loadBatch: String = used.map { c =>
+    val (t, nullable) = columns(c)
+    val nulls = if (nullable) s"n_$c = v_$c.hasNull();" else ""
+    val values = bulk(t).map(b => s"a_$c = ${classOf[KernelSupport].getName}.${b.method}(v_$c, n);").getOrElse("")
+    s"v_$c = batch.column($c); $nulls $values"
+  }.mkString("\n")
+
+  /** Declares one column's value at row `i`. */
+  private def column(c: Int): ExprCode = {
+    val (t, nullable) = columns(c)
+    val javaType = CodeGenerator.javaType(t)
+    val name = ctx.freshName("col")
+    val value =
+      if (!columnar) CodeGenerator.getValue("row", t, c.toString)
+      else bulk(t).map(_ => s"a_$c[i]").getOrElse(CodeGenerator.getValueFromVector(s"v_$c", t, "i"))
+    if (!nullable) ExprCode(code"final $javaType $name = $value;", FalseLiteral, JavaCode.variable(name, t))
+    else {
+      val isNull = ctx.freshName("isNull")
+      val condition = if (columnar) s"n_$c && v_$c.isNullAt(i)" else s"row.isNullAt($c)"
+      ExprCode(
+        code"""final boolean $isNull = $condition;
+              |final $javaType $name = $isNull ? ($javaType) ${CodeGenerator.defaultValue(t)} : ($value);""".stripMargin,
+        JavaCode.isNullVariable(isNull),
+        JavaCode.variable(name, t))
+    }
+  }
+
+  /** Declares the columns that expressions read and makes them the current variables. */
+  private def withColumns(es: Seq[Expression]): String = {
+    val vars = Array.fill[ExprCode](columns.size)(null)
+    val declared = references(es).map { c =>
+      val v = column(c)
+      vars(c) = ExprCode(v.isNull, v.value)
+      v.code.toString
+    }
+    ctx.INPUT_ROW = null
+    ctx.currentVars = vars.toSeq
+    declared.mkString("\n")
+  }
+
+  private def processMethods: String = {
+    val roots = spec.mapSide.filter(spec.relations(_).parent < 0)
+    val keys = roots.flatMap(spec.relations(_).keys).distinct.sorted
+    val rowParameter = if (columnar) "int i" else ""
+    val relieve = if (spec.hasDictionary) "relieve();" else ""
+    // Keys after filters: a key's expression must not fail on a row that a filter removes.
+    val filterLoads = withColumns(filters)
+    val filterVars = ctx.currentVars
+    val filterCode = filters.map { f =>
+      ctx.currentVars = filterVars
+      val c = f.genCode(ctx)
+      s"${c.code}\nif (${c.isNull} || !${c.value}) return;"
+    }.mkString("\n")
+    val keyLoads = withColumns(keys.map(inputs))
+    val keyVars = ctx.currentVars
+    val (keyCode, bits, nulls) = keys.map { k =>
+      ctx.currentVars = keyVars
+      evaluateKey(k)
+    }.unzip3
+    val bitsOf = keys.zip(bits).toMap
+    val nullOf = keys.zip(nulls).toMap
+    val calls = roots.map { r =>
+      val code = records(r)
+      val arguments = (if (columnar) Seq("i") else Nil) ++ code.keyLocals
+      s"""{
+         |${code.packKeys(bitsOf, nullOf)}
+         |root_$r(${arguments.mkString(", ")});
+         |}""".stripMargin
+    }.mkString("\n")
+    val one =
+      s"""
+         |private void processOne($rowParameter) {
+         |  $relieve
+         |  $filterLoads
+         |  $filterCode
+         |  rows++;
+         |  $keyLoads
+         |  ${keyCode.mkString("\n")}
+         |  $calls
+         |}""".stripMargin
+    val entry =
+      if (columnar)
+        s"""
+           |public void process(${classOf[ColumnarBatch].getName} batch) {
+           |  final int n = batch.numRows();
+           |  $loadBatch
+           |  for (int i = 0; i < n; i++) { processOne(i); }
+           |}
+           |public void process(${classOf[InternalRow].getName} row) { throw new UnsupportedOperationException(); }
+           |""".stripMargin
+      else
+        s"""
+           |public void process(${classOf[InternalRow].getName} row) { this.row = row; processOne(); }
+           |public void process(${classOf[ColumnarBatch].getName} batch) { throw new UnsupportedOperationException(); }
+           |""".stripMargin
+    columnFields + entry + one
+  }
+
+  /** Evaluates a key: (code, Java text of its bits, Java text of its null test). */
+  private def evaluateKey(k: Int): (String, String, Option[String]) = {
+    val KeySpec(_, nullable) = spec.keys(k)
+    val field = spec.keys(k).field
+    val (code, isNull, value) = field match {
+      case _: FieldType.RowField =>
+        val row = GenerateUnsafeProjection.createCode(ctx, Seq(inputs(k)))
+        val name = ctx.freshName("row")
+        (s"${row.code}\nfinal org.apache.spark.sql.catalyst.expressions.UnsafeRow $name = ${row.value};",
+          s"$name.isNullAt(0)", name)
+      case _ =>
+        val e = inputs(k).genCode(ctx)
+        (e.code.toString, e.isNull.toString, e.value.toString)
+    }
+    val name = ctx.freshName("key")
+    if (!nullable) (s"$code\nfinal long $name = ${field.toBits(value)};", name, None)
+    else {
+      val nullName = ctx.freshName("keyIsNull")
+      (s"$code\nfinal boolean $nullName = $isNull;\nfinal long $name = $nullName ? 0L : ${field.toBits(value)};",
+        name, Some(nullName))
+    }
+  }
+
+  private def relation(r: Int): String = {
+    val spec0 = spec.relations(r)
+    val stride = spec.layouts(r).stride
+    val fields = s"private long[] t_$r; private int s_$r;"
+    val entry = if (spec0.parent < 0) root(r) else feed(r)
+    val evict = evictMethod(r)
+    val all =
+      if (spec0.buckets == 0) ""
+      else s"""
+              |private void evictAll_$r() {
+              |  final long[] t = t_$r;
+              |  for (int o = 0; o < t.length; o += $stride) {
+              |    if (t[o] < 0L) { evictedAtEnd[$r]++; evict_$r(t, o); t[o] = 0L; }
+              |  }
+              |}""".stripMargin
+    s"$fields\n$entry\n$evict\n$all"
+  }
+
+  /** Finds the bucket of the key locals; runs `install` on a miss and `hit` on a hit. Declares `t` and `o`. */
+  private def probe(r: Int, install: String, hit: String): String = {
+    val code = records(r)
+    if (spec.relations(r).buckets == 0)
+      s"""final long[] t = t_$r;
+         |final int o = 0;
+         |misses[$r]++;
+         |${code.storeKeys("t", "o")}
+         |$install""".stripMargin
+    else {
+      s"""final long[] t = t_$r;
+         |${code.hash}
+         |final int o = (int) (h >>> 1 >>> s_$r) * ${spec.layouts(r).stride};
+         |if (${code.matches("t", "o")}) {
+         |  $hit
+         |} else {
+         |  misses[$r]++;
+         |  if (t[o] < 0L) { evict_$r(t, o); }
+         |  ${code.storeKeys("t", "o")}
+         |  $install
+         |}""".stripMargin
+    }
+  }
+
+  private def root(r: Int): String = {
+    val code = records(r)
+    val parameters = (if (columnar) Seq("int i") else Nil) :+ code.keyParameters
+    val functions = spec.layouts(r).aggregates.map(spec.aggregates)
+    val read = references(functions.flatMap(a => a.function.updateExpressions ++ a.filter))
+    val loads = withColumns(read.map(inputs))
+    val columnVars = ctx.currentVars
+    val vars = Array.fill[ExprCode](inputs.size)(null)
+    val evaluated = read.map { j =>
+      ctx.currentVars = columnVars
+      val e = inputs(j).genCode(ctx)
+      vars(j) = ExprCode(e.isNull, e.value)
+      e.code.toString
+    }.mkString("\n")
+    val install = aggregates.initialize(code, "t", "o")
+    val update = aggregates.update(code, "t", "o", vars.toSeq)
+    val pass = if (spec.relations(r).buckets == 0) s"evict_$r(t, 0);" else ""
+    s"""
+       |private void root_$r(${parameters.mkString(", ")}) {
+       |  ${probe(r, install, "")}
+       |  $loads
+       |  $evaluated
+       |  $update
+       |  $pass
+       |}""".stripMargin
+  }
+
+  private def feed(r: Int): String = {
+    val code = records(r)
+    val parent = records(spec.relations(r).parent)
+    val install = code.copyBuffers("t", "o", parent, "s", "a")
+    val hit = aggregates.merge(code, "t", "o", parent, "s", "a")
+    val pass = if (spec.relations(r).buckets == 0) s"evict_$r(t, 0);" else ""
+    s"""
+       |private void feed_$r(long[] s, int a) {
+       |  ${code.packKeysFrom(parent, "s", "a")}
+       |  ${probe(r, install, hit)}
+       |  $pass
+       |}""".stripMargin
+  }
+
+  private def evictMethod(r: Int): String = {
+    val feeds = spec.children(r).filterNot(spec.relations(_).derived).map(c => s"feed_$c(t, o);").mkString("\n")
+    val (call, method) = spec.relations(r).ship match {
+      case None => ("", "")
+      case Some(s) => (s"ship_$r(t, o);", shipMethod(r, s))
+    }
+    s"""
+       |private void evict_$r(long[] t, int o) {
+       |  evictions[$r]++;
+       |  $call
+       |  $feeds
+       |}
+       |$method""".stripMargin
+  }
+
+  private def shipMethod(r: Int, ship: ShipSpec): String = {
+    val code = records(r)
+    val slot =
+      if (ship.partitions.size == 1) s"${firstSlot(r)}"
+      else s"${firstSlot(r)} + $hashing.shard(${code.shardHash(ship.shardKey, "t", "o")}, ${ship.partitions.size})"
+    // A record's ids become ordinals into the block's dictionary in a copy, the table keeps the task's.
+    val stride = spec.layouts(r).stride
+    val add =
+      if (code.dictionaryFields.isEmpty) "append(slot, t, o);"
+      else {
+        val patches = code.dictionaryFields.map(_._1).distinct.map(w => s"b.patch($w, x_$r[$w]);").mkString("\n")
+        s"""final $builder b = append(slot, t, o);
+           |System.arraycopy(t, o, x_$r, 0, $stride);
+           |${code.rewriteIds(s"x_$r", "0", id => s"(long) b.localId($id, dictionary)")}
+           |$patches""".stripMargin
+      }
+    val scratch = if (code.dictionaryFields.isEmpty) "" else s"private long[] x_$r = new long[$stride];"
+    s"""
+       |$scratch
+       |private void ship_$r(long[] t, int o) {
+       |  final int slot = $slot;
+       |  $add
+       |  if (full) { finish(slot); }
+       |}""".stripMargin
+  }
+}

@@ -1,0 +1,74 @@
+package io.phantoms.spark.execute
+
+import scala.reflect.ClassTag
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, UnknownPartitioning}
+import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+import org.apache.spark.sql.vectorized.ColumnarBatch
+
+/** The low level: fixed-memory tables on the map side that turn input rows into blocks of partial groups.
+  *
+  * Reads batches where the child makes them, rows otherwise. What comes out is a function of the input rows in their order
+  * and of the configuration alone, as Spark's shuffle checksum needs when a task runs again.
+  *
+  * @param inputs keys first, then what the aggregate functions read; over `child.output`
+  * @param filters rows that stay; over `child.output`
+  * @param output reduce partition (int) and block (binary)
+  */
+final case class LftaExec(
+    inputs: Seq[Expression],
+    filters: Seq[Expression],
+    spec: SharedSpec,
+    output: Seq[Attribute],
+    child: SparkPlan)
+    extends UnaryExecNode {
+  override def nodeName: String = "PhantomsLfta"
+  override protected def stringArgs: Iterator[Any] = Iterator(spec.notation, inputs, filters)
+  override def outputPartitioning: Partitioning = UnknownPartitioning(child.outputPartitioning.numPartitions)
+  override def producedAttributes: AttributeSet = AttributeSet(output)
+
+  // With a columnar child we claim to be columnar as well: then no ColumnarToRow is put between, and since rows are
+  // possible too, rows is what the exchange above asks for.
+  override def supportsColumnar: Boolean = child.supportsColumnar
+  override def supportsRowBased: Boolean = true
+  override protected def doExecuteColumnar(): RDD[ColumnarBatch] =
+    throw new UnsupportedOperationException(s"$nodeName makes rows only")
+
+  override lazy val metrics: Map[String, SQLMetric] = Map(
+    "rows" -> SQLMetrics.createMetric(sparkContext, "input rows"),
+    "probes" -> SQLMetrics.createMetric(sparkContext, "probes"),
+    "hits" -> SQLMetrics.createMetric(sparkContext, "hits"),
+    "collisions" -> SQLMetrics.createMetric(sparkContext, "collisions"),
+    "internalEvictions" -> SQLMetrics.createMetric(sparkContext, "internal evictions"),
+    "externalEvictions" -> SQLMetrics.createMetric(sparkContext, "external evictions"),
+    "bypassed" -> SQLMetrics.createMetric(sparkContext, "rows and entries passed through without a table"),
+    "tableBytes" -> SQLMetrics.createSizeMetric(sparkContext, "table sizes"),
+    "blocks" -> SQLMetrics.createMetric(sparkContext, "blocks"),
+    "blockBytes" -> SQLMetrics.createSizeMetric(sparkContext, "block bytes"))
+
+  override protected def doExecute(): RDD[InternalRow] = {
+    val bound = BindReferences.bindReferences(inputs, child.output).toIndexedSeq
+    val boundFilters = BindReferences.bindReferences(filters, child.output)
+    val columns = child.output.map(a => (a.dataType, a.nullable)).toIndexedSeq
+    val columnar = child.supportsColumnar
+    val (source, references) = new LftaCode(spec, bound, boundFilters, columns, columnar).generate()
+    val task = new LftaTask(spec, source, references, metrics)
+    if (columnar) {
+      atLeastOne(child.executeColumnar()).mapPartitions(b => task.run(b, columnar = true))
+    } else {
+      atLeastOne(child.execute()).mapPartitions(r => task.run(r, columnar = false))
+    }
+  }
+
+  /** A global aggregate has a row even when the input has no partition at all (no file left after pruning). */
+  private def atLeastOne[T: ClassTag](rdd: RDD[T]): RDD[T] =
+    if (rdd.getNumPartitions == 0 && spec.queries.exists(_.rowOnEmptyInput)) {
+      sparkContext.parallelize(Seq.empty[T], 1)
+    } else rdd
+
+  override protected def withNewChildInternal(newChild: SparkPlan): LftaExec = copy(child = newChild)
+}

@@ -1,0 +1,143 @@
+package io.phantoms.spark.execute
+
+import org.apache.spark.TaskContext
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.catalyst.expressions.codegen.{CodeAndComment, CodeGenerator}
+import org.apache.spark.sql.execution.metric.SQLMetric
+import org.apache.spark.sql.vectorized.ColumnarBatch
+import org.apache.spark.unsafe.Platform
+
+import io.phantoms.spark.lfta.ByteDictionary
+
+/** What one map task of [[LftaExec]] does. Serialized to executors, so it holds no plan. */
+final class LftaTask(
+    spec: SharedSpec,
+    source: CodeAndComment,
+    references: Array[Any],
+    metrics: Map[String, SQLMetric])
+    extends Serializable
+    with Logging {
+  import LftaTask._
+
+  /** Blocks of all the input, as rows (partition, block). The row is reused. */
+  def run(input: Iterator[_], columnar: Boolean): Iterator[InternalRow] = {
+    val context = TaskContext.get()
+    val kernel = open(context)
+    val feed: Any => Unit =
+      if (columnar) { b =>
+        val batch = b.asInstanceOf[ColumnarBatch]
+        kernel.process(batch)
+        batch.closeIfFreeable()
+      } else r => kernel.process(r.asInstanceOf[InternalRow])
+    new Iterator[InternalRow] {
+      private val row = new UnsafeRow(2)
+      private var closed = false
+
+      override def hasNext: Boolean = {
+        while (kernel.ready.isEmpty && !closed) {
+          if (input.hasNext) feed(input.next())
+          else {
+            kernel.close()
+            closed = true
+            report(kernel)
+          }
+        }
+        !kernel.ready.isEmpty
+      }
+
+      override def next(): InternalRow = {
+        if (!hasNext) throw new NoSuchElementException("no more blocks")
+        val block = kernel.ready.poll()
+        metrics("blocks") += 1
+        metrics("blockBytes") += block.bytes
+        point(row, block)
+        row
+      }
+    }
+  }
+
+  private def open(context: TaskContext): LftaKernel = {
+    val (clazz, _) = CodeGenerator.compile(source)
+    val kernel = clazz.generate(references).asInstanceOf[LftaKernel]
+    val memory = new TaskMemory(context, "the LFTA tables of spark-phantoms")
+    val log2 = reserveTables(memory)
+    metrics("tableBytes") += tableBytes(log2)
+    val slots = spec.relations.indices.flatMap { r =>
+      spec.relations(r).ship.toSeq.flatMap(_.partitions.map(p => (r, p, spec.isAnnounced(r))))
+    }
+    // Many open blocks share one budget, so that a task with hundreds of them stays small.
+    val blockBytes = math.max(SmallestBlock, math.min(LargestBlock, BlockBudget / math.max(1, slots.size)))
+    kernel.open(
+      new ByteDictionary(memory),
+      DictionaryBudget,
+      slots.map(_._1).toArray,
+      slots.map(_._2).toArray,
+      slots.map(_._3).toArray,
+      spec.layouts.map(_.stride).toArray,
+      log2,
+      blockBytes)
+    kernel
+  }
+
+  private def tableBytes(log2: Array[Int]): Long =
+    spec.mapSide.map(r => (spec.layouts(r).stride.toLong << log2(r)) * 8L).sum
+
+  /** Sizes as chosen, or, where the task's memory does not allow that, one fixed small size: never something in between,
+    * since what a task ships has to be the same when it runs again.
+    */
+  private def reserveTables(memory: TaskMemory): Array[Int] = {
+    val chosen = spec.relations.map(r => log2(r.buckets)).toArray
+    if (memory.tryReserve(tableBytes(chosen))) chosen
+    else {
+      val small = chosen.map(math.min(_, SmallTable))
+      logWarning(
+        s"spark-phantoms: no memory for LFTA tables of ${tableBytes(chosen)} bytes in this task, " +
+          s"running with ${tableBytes(small)}; lower spark.phantoms.lfta.memory to plan for that")
+      memory.reserve(tableBytes(small))
+      small
+    }
+  }
+
+  private def log2(buckets: Int): Int = if (buckets <= 1) 0 else 31 - Integer.numberOfLeadingZeros(buckets)
+
+  private def report(kernel: LftaKernel): Unit = {
+    val evictions = kernel.evictions
+    val probes = spec.mapSide.map { r =>
+      val parent = spec.relations(r).parent
+      r -> (if (parent < 0) kernel.rows else evictions(parent))
+    }.toMap
+    val (tables, bypasses) = spec.mapSide.partition(spec.relations(_).buckets > 0)
+    metrics("rows") += kernel.rows
+    metrics("probes") += tables.map(probes).sum
+    metrics("hits") += tables.map(r => probes(r) - kernel.misses(r)).sum
+    metrics("collisions") += tables.map(r => evictions(r) - kernel.evictedAtEnd(r)).sum
+    metrics("bypassed") += bypasses.map(probes).sum
+    metrics("externalEvictions") += kernel.shipped
+    metrics("internalEvictions") += spec.mapSide.filter(spec.relations(_).parent >= 0).map(probes).sum
+  }
+}
+
+object LftaTask {
+
+  /** Bytes of a block: dense enough to compress, small enough that one a partition stays affordable. */
+  val LargestBlock: Int = 32 << 10
+  val SmallestBlock: Int = 2 << 10
+  val BlockBudget: Int = 16 << 20
+
+  /** Bytes of strings and other variable-length values after which a task's tables are flushed. */
+  val DictionaryBudget: Long = 32L << 20
+
+  /** Buckets (as a power of two) of every table of a task that was refused the chosen sizes. */
+  val SmallTable: Int = 8
+
+  /** Lays the two-column row over the block's own array: null bits, partition, offset and size, block. */
+  private def point(row: UnsafeRow, block: LftaKernel.Finished): Unit = {
+    val base = Platform.BYTE_ARRAY_OFFSET
+    Platform.putLong(block.data, base, 0L)
+    Platform.putLong(block.data, base + 8, block.partition.toLong)
+    Platform.putLong(block.data, base + 16, (LftaKernel.ROW_PREFIX.toLong << 32) | block.bytes)
+    row.pointTo(block.data, LftaKernel.ROW_PREFIX + block.bytes)
+  }
+}

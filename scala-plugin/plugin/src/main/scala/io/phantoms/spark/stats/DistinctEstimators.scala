@@ -1,0 +1,123 @@
+package io.phantoms.spark.stats
+
+/**
+ * How often values occur in a sample.
+ *
+ * @param distinct different values seen (d)
+ * @param frequencies `frequencies(i)` values were seen exactly i times (f_i of Charikar et al.); index 0 is unused and
+ *   the last index collects everything from there on
+ * @param size rows of the sample (r)
+ */
+final case class FrequencyProfile(distinct: Int, frequencies: IndexedSeq[Int], size: Int) {
+  def f(i: Int): Int = frequencies(i)
+}
+
+object FrequencyProfile {
+
+  /** Frequencies above this are not told apart: e^-i makes them irrelevant to every estimator here. */
+  val MaxFrequency = 30
+
+  /**
+   * The profile of a column of hashes.
+   *
+   * @param n only the first n hashes count
+   */
+  def of(hashes: Array[Long], n: Int): FrequencyProfile = {
+    val table = new HashCounts(n)
+    var i = 0
+    while (i < n) { table.add(hashes(i)); i += 1 }
+    table.profile(n)
+  }
+}
+
+/** Counts 64-bit hashes in an open-addressing table of primitive arrays; 0 has a slot of its own. */
+private[stats] final class HashCounts(expected: Int) {
+  private val capacity = math.max(16, Integer.highestOneBit(math.max(1, 2 * expected - 1)) << 1)
+  private val mask = capacity - 1
+  private val keys = new Array[Long](capacity)
+  private val counts = new Array[Int](capacity)
+  private var zeros = 0
+  private var used = 0
+
+  def distinct: Int = used + (if (zeros > 0) 1 else 0)
+
+  def add(hash: Long): Unit =
+    if (hash == 0L) zeros += 1
+    else {
+      var slot = (hash ^ (hash >>> 32)).toInt & mask
+      while (counts(slot) > 0 && keys(slot) != hash) slot = (slot + 1) & mask
+      if (counts(slot) == 0) { keys(slot) = hash; used += 1 }
+      counts(slot) += 1
+    }
+
+  def profile(size: Int): FrequencyProfile = {
+    val f = new Array[Int](FrequencyProfile.MaxFrequency + 1)
+    def tally(count: Int): Unit = if (count > 0) f(math.min(count, FrequencyProfile.MaxFrequency)) += 1
+    counts.foreach(tally)
+    tally(zeros)
+    FrequencyProfile(distinct, f.toIndexedSeq, size)
+  }
+}
+
+/**
+ * Distinct values of N rows from a uniform random sample of r of them. Charikar, Chaudhuri, Motwani, Narasayya, Towards
+ * Estimation Error Guarantees for Distinct Values, PODS 2000 (the estimator aggregate trees are sized with).
+ *
+ * Every estimate lies between the values seen and N, and equals the values seen when the sample is the whole input.
+ */
+object DistinctEstimators {
+
+  /**
+   * GEE: sqrt(N/r) f_1 + sum of f_i, i >= 2. Within a factor of sqrt(N/r) of the truth, whatever the distribution; no
+   * estimator can promise more.
+   *
+   * @param rows N
+   */
+  def gee(profile: FrequencyProfile, rows: Double): Double =
+    bounded(profile, rows, math.sqrt(scale(profile, rows)) * profile.f(1) + (profile.distinct - profile.f(1)))
+
+  /**
+   * AE, the adaptive estimator of the same paper: the values seen at most twice are taken as equally frequent, and how
+   * many of them were missed follows from f_1 and f_2; values seen oftener count as found. More exact than GEE where
+   * no value is close to unique, without its guarantee.
+   *
+   * @param rows N
+   */
+  def adaptive(profile: FrequencyProfile, rows: Double): Double = {
+    val f1 = profile.f(1).toDouble
+    val f2 = profile.f(2).toDouble
+    if (f1 == 0) bounded(profile, rows, profile.distinct.toDouble)
+    else {
+      val seen = profile.frequencies.zipWithIndex.drop(3)
+      val a = seen.map { case (f, i) => f * math.exp(-i.toDouble) }.sum
+      val b = seen.map { case (f, i) => f * i * math.exp(-i.toDouble) }.sum
+      val c = f1 + 2 * f2
+      // m is the number of infrequent values, seen or not; the root of the paper's equation for it.
+      def excess(m: Double): Double = {
+        val e = math.exp(-c / m)
+        m - f1 - f2 - f1 * (a + m * e) / (b + c * e)
+      }
+      var low = f1 + f2
+      var high = math.max(low, rows)
+      if (excess(high) <= 0) bounded(profile, rows, rows)
+      else {
+        var step = 0
+        while (step < 60 && high - low > 0.5) {
+          val middle = (low + high) / 2
+          if (excess(middle) > 0) high = middle else low = middle
+          step += 1
+        }
+        bounded(profile, rows, profile.distinct + (low + high) / 2 - f1 - f2)
+      }
+    }
+  }
+
+  private def scale(profile: FrequencyProfile, rows: Double): Double = math.max(1.0, rows / math.max(1, profile.size))
+
+  /** Between d and the paper's upper bound: each value seen once stands for N/r values. */
+  private def bounded(profile: FrequencyProfile, rows: Double, estimate: Double): Double = {
+    val d = profile.distinct.toDouble
+    val most = math.min(math.max(d, rows), scale(profile, rows) * profile.f(1) + (d - profile.f(1)))
+    math.max(d, math.min(estimate, most))
+  }
+}

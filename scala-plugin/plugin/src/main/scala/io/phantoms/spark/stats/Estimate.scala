@@ -1,0 +1,24 @@
+package io.phantoms.spark.stats
+
+/** Where a number comes from, best first. */
+sealed abstract class StatisticSource(val name: String) extends Product with Serializable
+
+object StatisticSource {
+
+  /** The user said so. */
+  case object Supplied extends StatisticSource("supplied")
+
+  /** ANALYZE TABLE, or the source's own metadata (file footers, a materialized cache). */
+  case object Catalog extends StatisticSource("catalog")
+
+  /** Estimated from a bounded sample of the input. */
+  case object Sample extends StatisticSource("sample")
+
+  /** Nothing is known; a rule of thumb. */
+  case object Default extends StatisticSource("default")
+}
+
+/** A number and where it comes from. */
+final case class Estimate(value: Double, source: StatisticSource) {
+  def map(f: Double => Double): Estimate = copy(value = f(value))
+}

@@ -1,0 +1,68 @@
+package io.phantoms.spark.stats
+
+import scala.collection.immutable.BitSet
+import scala.collection.mutable
+
+import io.phantoms.spark.choose.Statistics
+
+/**
+ * Statistics of one workload, each number with its source.
+ *
+ * `groups` is monotone over all sets it was ever asked about: never below the groups of a subset, never above those of a
+ * superset, or the rows. Known numbers come first; every further estimate is moved between those that enclose it.
+ *
+ * @param rowCount rows of the input
+ * @param known groups that are known for a set of keys
+ * @param caps upper bounds: a set has no more groups than any superset's cap
+ * @param estimate groups of a set of which nothing is known
+ * @param flow effective flow length of a set
+ * @param first sets to be estimated before all others, so that the answers do not depend on who asks
+ * @param notes what a reader of the numbers should know (a failed sample, numbers of an older snapshot)
+ */
+final class EstimatedStatistics(
+    val rowCount: Estimate,
+    known: Map[BitSet, Estimate],
+    caps: Map[BitSet, Double],
+    estimate: BitSet => Estimate,
+    flow: BitSet => Estimate,
+    first: Seq[BitSet],
+    val notes: Seq[String]
+) extends Statistics {
+  private val settled = mutable.HashMap.empty[BitSet, Estimate]
+  private val flows = mutable.HashMap.empty[BitSet, Estimate]
+
+  known.toSeq.sortBy { case (keys, _) => (keys.size, keys.mkString(",")) }.foreach { case (keys, e) => settle(keys, e) }
+  (first.flatMap(_.iterator.map(BitSet(_))) ++ first).distinct.sortBy(_.size).foreach(groupsOf)
+
+  override def rows: Double = rowCount.value
+  override def groups(keys: BitSet): Double = groupsOf(keys).value
+  override def flowLength(keys: BitSet): Double = flowOf(keys).value
+
+  def groupsOf(keys: BitSet): Estimate = synchronized {
+    if (keys.isEmpty) Estimate(1.0, rowCount.source)
+    else settled.getOrElse(keys, settle(keys, bounded(keys, estimate(keys))))
+  }
+
+  def flowOf(keys: BitSet): Estimate = synchronized {
+    flows.getOrElseUpdate(keys, if (keys.isEmpty) Estimate(1.0, rowCount.source) else flow(keys).map(math.max(1.0, _)))
+  }
+
+  /** By the caps, and by the groups of its single keys: no set has more than their product. */
+  private def bounded(keys: BitSet, e: Estimate): Estimate = {
+    val cap = caps.iterator.collect { case (of, n) if keys.subsetOf(of) => n }.minOption.getOrElse(Double.MaxValue)
+    val product = if (keys.size < 2) Double.MaxValue else keys.iterator.map(k => groupsOf(BitSet(k)).value).product
+    e.map(math.min(_, math.min(cap, product)))
+  }
+
+  private def settle(keys: BitSet, e: Estimate): Estimate = {
+    var low = 1.0
+    var high = math.max(1.0, rows)
+    settled.foreach { case (other, o) =>
+      if (other.subsetOf(keys)) low = math.max(low, o.value)
+      else if (keys.subsetOf(other)) high = math.min(high, o.value)
+    }
+    val result = e.map(v => math.max(low, math.min(v, math.max(low, high))))
+    settled.put(keys, result)
+    result
+  }
+}

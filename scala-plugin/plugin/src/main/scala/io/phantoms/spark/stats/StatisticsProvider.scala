@@ -1,0 +1,217 @@
+package io.phantoms.spark.stats
+
+import scala.collection.immutable.BitSet
+import scala.util.control.NonFatal
+
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.{SparkSession => AnySession}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.catalyst.util.toPrettySQL
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.types._
+
+import io.phantoms.spark.choose.{KeyAttribute, Machine, Problem}
+import io.phantoms.spark.detect.Workload
+
+/**
+ * A workload's problem for the chooser, with the statistics known of its input.
+ *
+ * Sources by priority: supplied by the user, catalog (ANALYZE) and file footers, a bounded sample, rules of thumb. The
+ * only side effect is the sample, which is cached per input snapshot.
+ */
+object StatisticsProvider extends Logging {
+
+  /**
+   * @param session the session that plans (the classic one)
+   * @param memory bytes for the LFTA tables of one map task
+   * @param sampling whether and how much of the input may be read
+   */
+  def problem(session: AnySession, workload: Workload, memory: Long, sampling: SamplingOptions): Problem =
+    problem(session, workload, memory, sampling, StatsRegistry.global, SampleCache.global)
+
+  private[stats] def problem(
+      anySession: AnySession,
+      workload: Workload,
+      memory: Long,
+      sampling: SamplingOptions,
+      registry: StatsRegistry,
+      cache: SampleCache
+  ): Problem = {
+    val session = anySession.asInstanceOf[SparkSession]
+    val attributes = attributesOf(workload.keys)
+    val queries = workload.queries.map(_.keys)
+    val (statistics, partitions) = LinearInput.of(workload.base) match {
+      case Some(input) => linear(session, input, workload.keys, queries, sampling, registry, cache)
+      case None => other(session, workload, queries)
+    }
+    Problem(
+      attributes,
+      queries,
+      workload.aggregates.flatMap(_.function.aggBufferAttributes).map(a => bits(a.dataType)).sum,
+      statistics,
+      Machine(parallelism = math.max(1, session.sparkContext.defaultParallelism), partitions = partitions),
+      memory,
+      math.max(1, session.sessionState.conf.numShufflePartitions)
+    )
+  }
+
+  /** Where the numbers of a problem come from, one line each: rows, then groups and flow length of every query. */
+  def describe(problem: Problem): Seq[String] = problem.statistics match {
+    case s: EstimatedStatistics =>
+      def names(keys: BitSet): String = keys.iterator.map(problem.attributes(_).name).mkString("(", ", ", ")")
+      f"rows ${s.rowCount.value}%.0f (${s.rowCount.source.name}%s)" +: problem.queries.distinct.map { q =>
+        val (g, l) = (s.groupsOf(q), s.flowOf(q))
+        f"groups ${names(q)}%s ${g.value}%.0f (${g.source.name}%s), flow length ${l.value}%.1f (${l.source.name}%s)"
+      } ++: s.notes
+    case s => Seq(f"rows ${s.rows}%.0f")
+  }
+
+  /** What the chooser calls the keys: attribute names or SQL, made unique by a number. */
+  private[stats] def attributesOf(keys: IndexedSeq[Expression]): IndexedSeq[KeyAttribute] = {
+    val names = keys.map {
+      case a: Attribute => a.name
+      case e => toPrettySQL(e)
+    }
+    keys.indices.foldLeft(Vector.empty[KeyAttribute]) { (made, i) =>
+      val taken = made.map(_.name).toSet ++ names.drop(i + 1)
+      val name =
+        if (!made.exists(_.name == names(i))) names(i)
+        else Iterator.from(2).map(n => s"${names(i)}_$n").find(n => !taken.contains(n)).get
+      made :+ KeyAttribute(name, bits(keys(i).dataType))
+    }
+  }
+
+  /** Width of a value in a table entry; what is not of fixed width is a dictionary id. */
+  private[stats] def bits(dataType: DataType): Int = dataType match {
+    case BooleanType | ByteType => 8
+    case ShortType => 16
+    case LongType | TimestampType | TimestampNTZType | DoubleType | _: DayTimeIntervalType | _: TimeType => 64
+    case d: DecimalType => if (d.precision <= Decimal.MAX_LONG_DIGITS) 64 else 128
+    case _ => 32
+  }
+
+  private def linear(
+      session: SparkSession,
+      input: LinearInput,
+      workloadKeys: IndexedSeq[Expression],
+      queries: IndexedSeq[BitSet],
+      sampling: SamplingOptions,
+      registry: StatsRegistry,
+      cache: SampleCache
+  ): (EstimatedStatistics, Int) = {
+    val keys = workloadKeys.map(input.overLeaf)
+    val names = keys.map(input.canonical)
+    val supplied = quietly(Seq.empty[SuppliedMatch])(SuppliedLookup.find(session, registry, input))
+    val every = queries.foldLeft(BitSet.empty)(_ | _)
+    val exact = supplied.filter(_.exact)
+    val enough = exact.exists(_.entry.rows.nonEmpty) && exact.exists(_.entry.flowLength.nonEmpty) &&
+      queries.forall(q => q.isEmpty || suppliedGroups(exact, workloadKeys).contains(q))
+    val sampled: Either[String, InputSample] =
+      if (!sampling.enabled) Left("sampling is switched off")
+      else if (enough) Left("all statistics were supplied")
+      else
+        quietly[Either[String, InputSample]](Left("the input could not be identified")) {
+          cache.getOrElse(InputIdentity.of(input), names.toSet, sampling.rows) {
+            Sampler.sample(session, input, keys, sampling)
+          }
+        }
+    val sample = sampled.toOption
+    val rows = rowsOf(session, input, sample, supplied)
+    val distinct = new DistinctCounts(workloadKeys, keys, names, rows.value, sample, catalogGroups(input, keys, rows))
+    val known = distinct.catalogKnown(input.filters.isEmpty) ++ suppliedGroups(exact, workloadKeys).map {
+      case (k, n) => k -> Estimate(n, StatisticSource.Supplied)
+    }
+    val caps = distinct.catalogCaps ++ suppliedGroups(supplied.filterNot(_.exact), workloadKeys)
+    val flows = suppliedBy(supplied, workloadKeys, _.flowLength)
+    def flow(k: BitSet): Estimate = flows.get(k).orElse(flows.get(BitSet.empty)) match {
+      case Some(l) => Estimate(l, StatisticSource.Supplied)
+      case None => distinct.flowLength(k)
+    }
+    val notes = sampled.left.toOption.map(why => s"no sample: $why").toSeq ++
+      supplied.filter(_.stale).map(m => s"statistics of ${m.entry.table} were supplied for an older snapshot")
+    val statistics =
+      new EstimatedStatistics(rows, known, caps, distinct.estimate, flow, (every +: queries).filter(_.nonEmpty), notes)
+    (statistics, quietly(session.sparkContext.defaultParallelism)(InputSize.partitions(session, input, sample)))
+  }
+
+  private def rowsOf(
+      session: SparkSession,
+      input: LinearInput,
+      sample: Option[InputSample],
+      supplied: Seq[SuppliedMatch]
+  ): Estimate = {
+    def measured = quietly(Estimate(InputSize.UnknownRows, StatisticSource.Default)) {
+      InputSize.rows(session, input, sample)
+    }
+    supplied.find(_.entry.rows.nonEmpty) match {
+      case Some(m) if m.exact => Estimate(math.max(1.0, m.entry.rows.get), StatisticSource.Supplied)
+      case Some(m) =>
+        // Said of the whole table: as many of them as pass this input's filters.
+        val of = measured
+        val all = quietly(of)(InputSize.leafRows(session, input, sample))
+        of.map(n => math.max(1.0, m.entry.rows.get * math.min(1.0, n / math.max(1.0, all.value))))
+      case None => measured.map(math.max(1.0, _))
+    }
+  }
+
+  /** Distinct counts of ANALYZE by key ordinal; none when its row count shows that the table has changed since. */
+  private def catalogGroups(input: LinearInput, keys: IndexedSeq[Expression], rows: Estimate): Map[Int, Double] = {
+    val of = input.uncached.getOrElse(input)
+    InputSize.catalogStatistics(of.leaf) match {
+      case Some(s) if !input.filters.isEmpty || s.rowCount.forall(n => math.abs(n.toDouble / rows.value - 1) < 0.2) =>
+        keys.zipWithIndex.collect { case (a: Attribute, i) =>
+          s.colStats.get(a.name).flatMap { c =>
+            c.distinctCount.map(n => i -> math.max(1.0, n.toDouble + (if (c.nullCount.exists(_ > 0)) 1 else 0)))
+          }
+        }.flatten.toMap
+      case _ => Map.empty
+    }
+  }
+
+  private def suppliedGroups(matches: Seq[SuppliedMatch], keys: IndexedSeq[Expression]): Map[BitSet, Double] =
+    suppliedBy(matches, keys, _.groups).filter(_._1.nonEmpty)
+
+  /** Numbers by columns as numbers by key ordinals, of those columns that are keys. */
+  private def suppliedBy(
+      matches: Seq[SuppliedMatch],
+      keys: IndexedSeq[Expression],
+      of: SuppliedStatistics => Map[Set[String], Double]
+  ): Map[BitSet, Double] = matches.reverse.flatMap { m =>
+    val names = keys.map(k => m.input.canonical(m.input.overLeaf(k)))
+    of(m.entry).toSeq.flatMap { case (columns, n) =>
+      val ordinals = columns.toSeq.map(c => m.keys.get(c).map(names.indexOf).getOrElse(-1))
+      if (ordinals.contains(-1)) None else Some(BitSet.fromSpecific(ordinals) -> math.max(1.0, n))
+    }
+  }.toMap
+
+  /** A base that is no chain over one relation: the largest relation's rows, rules of thumb for groups. */
+  private def other(
+      session: SparkSession,
+      workload: Workload,
+      queries: IndexedSeq[BitSet]
+  ): (EstimatedStatistics, Int) = {
+    val leaves = workload.base.collectLeaves().flatMap(LinearInput.of)
+    val rows = leaves.map(l => quietly(InputSize.UnknownRows)(InputSize.leafRows(session, l, None).value)).maxOption
+    val n = Estimate(math.max(1.0, rows.getOrElse(InputSize.UnknownRows)), StatisticSource.Default)
+    val names = workload.keys.map(_.sql)
+    val distinct = new DistinctCounts(workload.keys, workload.keys, names, n.value, None, Map.empty)
+    val statistics = new EstimatedStatistics(
+      n,
+      Map.empty,
+      Map.empty,
+      distinct.estimate,
+      distinct.flowLength,
+      queries.filter(_.nonEmpty),
+      Seq("no sample: the input is more than projections and filters over one relation")
+    )
+    (statistics, math.max(1, session.sparkContext.defaultParallelism))
+  }
+
+  private def quietly[T](otherwise: => T)(body: => T): T =
+    try body
+    catch {
+      case NonFatal(e) =>
+        logWarning(s"spark-phantoms: a statistic could not be read, a default is used: $e")
+        otherwise
+    }
+}
