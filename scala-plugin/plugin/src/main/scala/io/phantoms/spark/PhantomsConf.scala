@@ -4,6 +4,9 @@ import java.util.Locale
 
 import scala.util.control.NonFatal
 
+import io.phantoms.spark.choose.{Chooser => ChooserAlgorithms}
+import io.phantoms.spark.stats.SamplingOptions
+
 import org.apache.spark.network.util.ByteUnit
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.unsafe.types.UTF8String
@@ -35,7 +38,7 @@ object PhantomsConf {
   private val Since = "0.1.0"
 
   /** Values of `spark.phantoms.chooser`. */
-  val Choosers: Seq[String] = Seq("auto", "none", "gc")
+  val Choosers: Seq[String] = ChooserAlgorithms.algorithms
 
   val Enabled = SQLConf.buildConf("spark.phantoms.enabled")
     .doc("Whether plans are looked at. When false, every plan is exactly plain Spark's.")
@@ -96,7 +99,7 @@ object PhantomsConf {
     .doc("Most rows read for one sample.")
     .version(Since).intConf
     .checkValue(r => r >= 1000 && r <= 10000000, "Give a number of rows between 1000 and 10000000.")
-    .createWithDefault(100000)
+    .createWithDefault(SamplingOptions.DefaultRows)
 
   val Verify = SQLConf.buildConf("spark.phantoms.verify")
     .doc("Reserved: run both plans and compare ('off', 'sample', 'full').")
@@ -158,7 +161,7 @@ object PhantomsConf {
       groupingSets = value(GroupingSetsEnabled.key, conf.getConf(GroupingSetsEnabled), true),
       multiAggregate = value(MultiAggregateEnabled.key, conf.getConf(MultiAggregateEnabled), true),
       sample = value(SampleEnabled.key, conf.getConf(SampleEnabled), true),
-      sampleRows = value(SampleRows.key, conf.getConf(SampleRows), 100000)
+      sampleRows = value(SampleRows.key, conf.getConf(SampleRows), SamplingOptions.DefaultRows)
     )
   }
 

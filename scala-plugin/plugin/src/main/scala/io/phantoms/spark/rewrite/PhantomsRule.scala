@@ -132,19 +132,18 @@ final class PhantomsRule(
       val choice = sharing.choose(problem, settings)
       choice.configuration match {
         case Some(configuration) =>
+          val notation = Sharing.notation(problem, configuration)
           // Statistics describe the input as the user wrote it; only now may it be rewritten itself.
-          val built = sharing.build(workload.copy(base = plan(workload.base)), configuration)
-          val notation = sharing.notation(problem, configuration)
-          decisions += Shared(
-            subject,
-            workload,
-            configuration,
-            choice,
-            notation,
-            problem,
-            sharing.legend(problem)
-          )
-          Some(built)
+          val input = plan(workload.base)
+          sharing.build(workload.copy(base = input), problem, configuration, notation) match {
+            case Right(built) =>
+              val legend = Sharing.legend(problem)
+              decisions += Shared(subject, workload, configuration, choice, notation, problem, legend)
+              Some(built)
+            case Left(reason) =>
+              decisions += Declined(subject, reason)
+              None
+          }
         case None =>
           decisions += Declined(subject, NoBenefit(choice.cost, choice.costWithout))
           None
