@@ -45,37 +45,25 @@ private[choose] final class LftaForestBuilder(
    */
   def build(relations: Seq[Int], ships: Int => Boolean, whole: Boolean): LftaForest = {
     val ordered = relations.toArray.sortBy(graph.rank(_))
+    // A relation sees no more entries than the task has rows, so what does not reduce them reduces nothing.
     val passing = new Array[Boolean](graph.size)
+    ordered.foreach(n => passing(n) = irreducible(n))
     var forest = attempt(ordered, ships, passing, whole)
-    var rounds = 0
-    while (rounds < MaxRounds && markPassing(forest, passing)) {
-      forest = attempt(ordered, ships, passing, whole)
-      rounds += 1
-    }
+    while (markPassing(forest, passing)) forest = attempt(ordered, ships, passing, whole)
     forest
   }
 
-  // Marks tables that do not reduce: every one that never could, or else the worst, whose memory then helps the others.
+  // Marks tables that do not reduce: all that never could, or else the worst third, whose memory then helps the others.
   private def markPassing(forest: LftaForest, passing: Array[Boolean]): Boolean = {
-    var marked = false
-    var worst = -1
-    var worstRatio = PassAbove
-    for (i <- forest.nodes.indices if !passing(forest.nodes(i))) {
-      val node = forest.nodes(i)
-      val fed = forest.fed(i)
-      if (forest.buckets(i) < 1 || (fed > 0 && groupsInTask(node) > fed * PassAbove)) {
-        passing(node) = true
-        marked = true
-      } else if (fed > 0 && forest.evictions(i) > fed * worstRatio) {
-        worst = node
-        worstRatio = forest.evictions(i) / fed
-      }
+    val tables = forest.nodes.indices.filter(i => !passing(forest.nodes(i)))
+    def ratio(i: Int): Double = forest.evictions(i) / forest.fed(i)
+    val hopeless = tables.filter { i =>
+      forest.buckets(i) < 1 || groupsInTask(forest.nodes(i)) > forest.fed(i) * PassAbove
     }
-    if (!marked && worst >= 0) {
-      passing(worst) = true
-      marked = true
-    }
-    marked
+    val poor = tables.filter(ratio(_) > PassAbove)
+    val marked = if (hopeless.nonEmpty) hopeless else poor.sortBy(-ratio(_)).take((poor.size + 2) / 3)
+    marked.foreach(i => passing(forest.nodes(i)) = true)
+    marked.nonEmpty
   }
 
   private def attempt(
@@ -172,6 +160,4 @@ private[choose] object LftaForestBuilder {
 
   /** A table from which more than this part of the fed entries leaves again is not worth its probes. */
   val PassAbove: Double = 0.9
-
-  private val MaxRounds = 12
 }

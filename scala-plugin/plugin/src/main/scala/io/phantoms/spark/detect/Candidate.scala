@@ -35,15 +35,20 @@ sealed trait Candidate {
    *
    * @param replaced one entry per workload: a plan that puts out `workload.output` (same ids), or None to leave that
    *   part as it was
+   * @param others what to make of inputs of the operator that no workload computes
    */
-  def assemble(replaced: IndexedSeq[Option[LogicalPlan]]): LogicalPlan
+  def assemble(
+      replaced: IndexedSeq[Option[LogicalPlan]],
+      others: LogicalPlan => LogicalPlan = identity
+  ): LogicalPlan
 }
 
 /** One Aggregate over the Expand of its grouping sets. */
 final case class GroupingSetsCandidate(operator: LogicalPlan, workload: Workload) extends Candidate {
   def workloads: IndexedSeq[Workload] = IndexedSeq(workload)
   def leftOut: Seq[DeclineReason] = Nil
-  def assemble(replaced: IndexedSeq[Option[LogicalPlan]]): LogicalPlan = replaced.head.getOrElse(operator)
+  def assemble(replaced: IndexedSeq[Option[LogicalPlan]], others: LogicalPlan => LogicalPlan): LogicalPlan =
+    replaced.head.getOrElse(operator)
 }
 
 /**
@@ -61,9 +66,9 @@ final case class UnionCandidate(
 ) extends Candidate {
 
   /** Rows are a multiset, so shared parts come first and what is left of the union follows. */
-  def assemble(replaced: IndexedSeq[Option[LogicalPlan]]): LogicalPlan = {
+  def assemble(replaced: IndexedSeq[Option[LogicalPlan]], others: LogicalPlan => LogicalPlan): LogicalPlan = {
     val taken = empty ++ replaced.indices.filter(replaced(_).isDefined).flatMap(parts)
-    val rest = operator.children.zipWithIndex.collect { case (child, i) if !taken(i) => child }
+    val rest = operator.children.zipWithIndex.collect { case (child, i) if !taken(i) => others(child) }
     val shared = replaced.flatten
     if (shared.isEmpty) operator
     else {

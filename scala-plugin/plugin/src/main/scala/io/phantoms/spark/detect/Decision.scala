@@ -1,6 +1,6 @@
 package io.phantoms.spark.detect
 
-import io.phantoms.spark.choose.{Choice, Configuration}
+import io.phantoms.spark.choose.{Choice, Configuration, Problem}
 
 /** What became of one place in a plan where aggregates could have been shared. */
 sealed trait Decision {
@@ -13,13 +13,17 @@ sealed trait Decision {
  * The workload was rewritten.
  *
  * @param notation the configuration as `ABCD(AB BCD(BC BD CD))`
+ * @param problem what the chooser was given: names of the keys, statistics
+ * @param legend what the letters of the notation stand for; empty when they are the keys' own names
  */
 final case class Shared(
     subject: String,
     workload: Workload,
     configuration: Configuration,
     choice: Choice,
-    notation: String
+    notation: String,
+    problem: Problem,
+    legend: Seq[(String, String)]
 ) extends Decision
 
 /** The plan was left as it was. */

@@ -27,6 +27,7 @@ object AbsorbProjectFilter extends Rule[SparkPlan] {
 
   /** Expressions that compiled code can evaluate anywhere: no interpreted ones, no state, no subquery still to be run. */
   private def isSafe(e: Expression): Boolean = e.deterministic && !e.exists {
+    case _: Attribute => false
     case _: CodegenFallback | _: Unevaluable | _: PlanExpression[_] => true
     case _ => false
   }

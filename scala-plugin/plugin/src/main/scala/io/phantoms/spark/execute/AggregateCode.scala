@@ -101,7 +101,7 @@ final class AggregateCode(ctx: CodegenContext, spec: SharedSpec) {
   }
 
   /** A query's expression over keys and aggregate results, as one over keys and slots: see [[loadAll]]. */
-  def overSlots(e: Expression): Expression = e.transform {
+  def overSlots(e: Expression): Expression = e.transformUp {
     case b: BoundReference if b.ordinal >= spec.keys.size =>
       val a = b.ordinal - spec.keys.size
       val attributes = spec.aggregates(a).buffers.zipWithIndex.map { case (buffer, i) =>

@@ -19,7 +19,7 @@ private[rewrite] final class FastDecimals(
     keyCount: Int) {
 
   /** An expression over keys and original results, as one over keys and the results of [[aggregates]]. */
-  def results(e: Expression): Expression = e.transform {
+  def results(e: Expression): Expression = e.transformUp {
     case b: BoundReference if b.ordinal >= keyCount => finish(b.ordinal - keyCount)
   }
 }
@@ -37,7 +37,7 @@ private[rewrite] object FastDecimals {
           case _ => plain
         }
       val function = rewritten.collectFirst { case e: AggregateExpression => e.aggregateFunction }.get
-      val finish = rewritten.transform {
+      val finish = rewritten.transformUp {
         case e: AggregateExpression => BoundReference(keyCount + i, e.dataType, e.nullable)
       }
       (AggregateSpec(function.asInstanceOf[DeclarativeAggregate], a.filter), finish)

@@ -72,8 +72,8 @@ final class InputSample(
   /**
    * Groups of a set of keys among `rows` rows.
    *
-   * Where the order of rows says nothing about the keys the sample is as good as a random one and the adaptive estimator
-   * takes it as it is. Where rows of one group lie near each other ([[flowLength]] is above 1) the rows of one partition
+   * Where the order of rows says nothing about the keys the sample is as good as a random one and the hybrid of
+   * AE and GEE takes it as it is. Where rows of one group lie near each other ([[flowLength]] is above 1) the rows of one partition
    * are no random sample: each partition then counts a group once (Chaudhuri, Das, Srivastava, SIGMOD 2004, COLLAPSE),
    * and GEE extrapolates from the stretch of input the sample spans.
    *
@@ -85,7 +85,7 @@ final class InputSample(
     else if (complete && size == passed) math.max(1, p.rows.distinct).toDouble
     else {
       val estimate =
-        if (p.flowLength < InputSample.Clustered || chunks.size < 2) DistinctEstimators.adaptive(p.rows, rows)
+        if (p.flowLength < InputSample.Clustered || chunks.size < 2) DistinctEstimators.hybrid(p.rows, rows)
         else DistinctEstimators.gee(p.collapsed.copy(size = math.min(passed, Int.MaxValue.toLong).toInt), rows)
       math.max(1.0, math.min(estimate, math.max(1.0, rows)))
     }

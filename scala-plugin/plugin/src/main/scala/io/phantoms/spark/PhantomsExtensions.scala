@@ -1,0 +1,29 @@
+package io.phantoms.spark
+
+import io.phantoms.spark.execute.{AbsorbProjectFilter, PhantomsStrategy}
+import io.phantoms.spark.rewrite.{PhantomsRule, Sharing}
+
+import org.apache.spark.sql.SparkSessionExtensions
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
+
+/**
+ * The plugin: `spark.sql.extensions=io.phantoms.spark.PhantomsExtensions`.
+ *
+ * Wiring only. Confs are read where they act, so the plugin may be switched on and off in a running session. Nothing
+ * here touches the session it is given: it is still being made.
+ */
+class PhantomsExtensions extends (SparkSessionExtensions => Unit) {
+
+  override def apply(extensions: SparkSessionExtensions): Unit = {
+    // Registers the confs, so that a wrong value is refused when it is set.
+    val _ = PhantomsConf.all
+    extensions.injectPreCBORule(session => new PhantomsRule(session, Sharing))
+    extensions.injectPlannerStrategy(_ => PhantomsStrategy)
+    extensions.injectColumnar(_ =>
+      new ColumnarRule {
+        override def preColumnarTransitions: Rule[SparkPlan] = AbsorbProjectFilter
+      }
+    )
+  }
+}

@@ -1,0 +1,71 @@
+package io.phantoms.spark.explain
+
+import io.phantoms.spark.BuildInfo
+import io.phantoms.spark.detect.{Decision, Declined, Shared}
+
+import org.json4s._
+import org.json4s.jackson.JsonMethods
+
+/**
+ * Decisions as JSON: `{"version": ..., "spark": ..., "decisions": [...]}`.
+ *
+ * Every decision has `decision` (`shared` or `declined`), `code`, `reason` and `subject`. A shared one also has
+ * `notation`, `legend` (letter to attribute), `algorithm`, `cost` and `cost_without` (nanoseconds of elapsed time),
+ * `savings` (fraction), `rows`, `queries` (their keys) and `relations`, parents before children: `keys`, `queries` and
+ * `parent` (ordinals; -1: the input), `phantom`, `buckets`, `placement`, `shard_key`, `shards`, `expected_groups`.
+ */
+object ExplanationJson {
+  def render(decisions: Seq[Decision]): String = JsonMethods.compact(
+    JsonMethods.render(
+      JObject(
+        "version" -> JString(BuildInfo.current.version),
+        "spark" -> JString(BuildInfo.current.sparkMinor),
+        "decisions" -> JArray(decisions.map(decision).toList)
+      )
+    )
+  )
+
+  private def decision(d: Decision): JObject = d match {
+    case Declined(subject, reason) => head("declined", reason.code, reason.message, subject)
+    case s: Shared =>
+      head("shared", "SHARED", Text.savings(s), s.subject) ~~ List(
+        "notation" -> JString(s.notation),
+        "legend" -> JObject(s.legend.map { case (letter, name) => letter -> (JString(name): JValue) }.toList),
+        "algorithm" -> JString(s.choice.algorithm),
+        "cost" -> number(s.choice.cost),
+        "cost_without" -> number(s.choice.costWithout),
+        "savings" -> number(s.choice.savings),
+        "rows" -> number(s.problem.statistics.rows),
+        "queries" -> JArray(s.problem.queries.map(q => strings(RelationView.names(s, q))).toList),
+        "relations" -> JArray(RelationView.of(s).map(relation).toList)
+      )
+  }
+
+  private def head(decision: String, code: String, reason: String, subject: String): JObject = JObject(
+    "decision" -> JString(decision),
+    "code" -> JString(code),
+    "reason" -> JString(reason),
+    "subject" -> JString(subject)
+  )
+
+  private def relation(r: RelationView): JObject = JObject(
+    "keys" -> strings(r.keys),
+    "queries" -> JArray(r.queries.map(JInt(_)).toList),
+    "phantom" -> JBool(r.isPhantom),
+    "parent" -> JInt(r.parent),
+    "buckets" -> JInt(r.buckets),
+    "placement" -> JString(r.placement),
+    "shard_key" -> strings(r.shardKey),
+    "shards" -> JInt(r.shards),
+    "expected_groups" -> number(r.groups)
+  )
+
+  private def strings(values: Seq[String]): JArray = JArray(values.map(JString(_)).toList)
+
+  // JSON has no infinities: an unbounded estimate is null.
+  private def number(value: Double): JValue = if (value.isNaN || value.isInfinite) JNull else JDouble(value)
+
+  implicit private class Fields(private val o: JObject) extends AnyVal {
+    def ~~(more: List[(String, JValue)]): JObject = JObject(o.obj ++ more)
+  }
+}

@@ -1,0 +1,40 @@
+package io.phantoms.spark.explain
+
+import io.phantoms.spark.detect.{Decision, DecisionRecorder}
+
+import org.apache.spark.sql.{Dataset => AnyDataset}
+import org.apache.spark.sql.catalyst.plans.logical.{Command, CommandResult, LogicalPlan}
+import org.apache.spark.sql.classic.{Dataset, SparkSession}
+import org.apache.spark.sql.execution.QueryExecution
+
+/** What the plugin decides about a query, found by optimising it once more; nothing is executed but bounded samples. */
+object Explanations {
+
+  /**
+   * The decisions about a DataFrame, in the order in which they are made.
+   *
+   * A command (an INSERT, a CREATE TABLE AS SELECT) was executed when its DataFrame was made: the queries inside are
+   * optimised again.
+   *
+   * @throws IllegalArgumentException for a DataFrame of Spark Connect
+   */
+  def explain(df: AnyDataset[_]): Seq[Decision] = df match {
+    case classic: Dataset[_] => decisions(classic.sparkSession, classic.queryExecution.analyzed)
+    case _ => throw new IllegalArgumentException("A DataFrame of Spark Connect cannot be explained on the client.")
+  }
+
+  private[spark] def decisions(session: SparkSession, analyzed: LogicalPlan): Seq[Decision] =
+    queries(analyzed).flatMap { query =>
+      DecisionRecorder.during {
+        val _ = new QueryExecution(session, query).optimizedPlan
+      }
+    }
+
+  private def queries(plan: LogicalPlan): Seq[LogicalPlan] = plan match {
+    case r: CommandResult => queries(r.commandLogicalPlan)
+    case c: Command =>
+      (c.children ++ c.innerChildren).collect { case p: LogicalPlan => p }
+        .distinct.flatMap(queries)
+    case query => Seq(query)
+  }
+}

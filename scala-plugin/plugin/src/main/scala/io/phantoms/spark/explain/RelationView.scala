@@ -1,0 +1,51 @@
+package io.phantoms.spark.explain
+
+import scala.collection.immutable.BitSet
+
+import io.phantoms.spark.choose.{Placement, Relation}
+import io.phantoms.spark.detect.Shared
+
+/**
+ * One relation of a configuration with names in place of ordinals, for JSON and text alike.
+ *
+ * @param queries ordinals of the queries it answers
+ * @param parent ordinal of the relation that feeds it, -1 for the input
+ * @param placement `feeds` (an LFTA table for its children only), `shipped` or `derived`
+ * @param groups how many groups it is expected to have
+ */
+final case class RelationView(
+    keys: Seq[String],
+    queries: Seq[Int],
+    parent: Int,
+    buckets: Int,
+    placement: String,
+    shardKey: Seq[String],
+    shards: Int,
+    groups: Double
+) {
+  def isPhantom: Boolean = queries.isEmpty
+}
+
+object RelationView {
+  def of(shared: Shared): Seq[RelationView] = shared.configuration.relations.map(of(shared, _))
+
+  private def of(shared: Shared, r: Relation): RelationView = {
+    val (placement, shardKey, shards) = r.placement match {
+      case Placement.Feeds => ("feeds", BitSet.empty, 0)
+      case Placement.Shipped(key, n) => ("shipped", key, n)
+      case Placement.Derived => ("derived", BitSet.empty, 0)
+    }
+    RelationView(
+      names(shared, r.keys),
+      r.queries,
+      r.parent,
+      r.buckets,
+      placement,
+      names(shared, shardKey),
+      shards,
+      shared.problem.statistics.groups(r.keys)
+    )
+  }
+
+  def names(shared: Shared, keys: BitSet): Seq[String] = keys.toSeq.map(shared.problem.attributes(_).name)
+}

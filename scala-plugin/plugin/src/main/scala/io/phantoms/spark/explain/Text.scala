@@ -1,0 +1,70 @@
+package io.phantoms.spark.explain
+
+import java.util.Locale
+
+import io.phantoms.spark.detect.{Decision, Declined, Shared}
+
+/** Decisions for people: the configuration in its notation first, then what it means. */
+object Text {
+  def render(decisions: Seq[Decision]): String =
+    if (decisions.isEmpty) "no groupBy in this query"
+    else
+      decisions.map {
+        case s: Shared => shared(s)
+        case d: Declined => declined(d)
+      }.mkString("\n\n")
+
+  /** Only what was left alone, one line each. */
+  def whyNot(decisions: Seq[Decision]): String = {
+    val lines = decisions.collect { case d: Declined => declined(d) }
+    if (lines.isEmpty) "nothing was left alone" else lines.mkString("\n")
+  }
+
+  private[explain] def savings(s: Shared): String = String.format(
+    Locale.ROOT,
+    "expected to take %s instead of %s (%.0f %% less)",
+    duration(s.choice.cost),
+    duration(s.choice.costWithout),
+    Double.box(100 * s.choice.savings)
+  )
+
+  private def declined(d: Declined): String = s"left alone: ${d.subject}\n  ${d.reason.code}: ${d.reason.message}"
+
+  private def shared(s: Shared): String = {
+    val legend = s.legend.map { case (letter, name) => s"$letter = $name" }
+    val head = Seq(
+      s.notation,
+      s"shared: ${s.subject}",
+      s"  ${s.problem.queries.size} groupBys over ${count(s.problem.statistics.rows)} rows, " +
+        s"${savings(s)}, chosen by ${s.choice.algorithm}"
+    ) ++ (if (legend.isEmpty) Nil else Seq(s"  ${legend.mkString(", ")}"))
+    val relations = RelationView.of(s)
+    val rows = relations.zipWithIndex.map { case (r, i) =>
+      Seq(
+        i.toString,
+        name(r),
+        if (r.isPhantom) "phantom" else r.queries.mkString(" "),
+        if (r.parent < 0) "input" else r.parent.toString,
+        r.placement,
+        if (r.buckets == 0) "-" else r.buckets.toString,
+        count(r.groups),
+        if (r.shards == 0) "-" else s"${r.shards} by ${r.shardKey.mkString("(", ", ", ")")}"
+      )
+    }
+    val title = Seq("#", "relation", "answers", "fed by", "placement", "buckets", "groups", "shards")
+    (head ++ table(title +: rows).map("  " + _)).mkString("\n")
+  }
+
+  private def name(r: RelationView): String = r.keys.mkString("(", ", ", ")")
+
+  private def table(rows: Seq[Seq[String]]): Seq[String] = {
+    val widths = rows.transpose.map(_.map(_.length).max)
+    rows.map(_.zip(widths).map { case (cell, width) => cell.padTo(width, ' ') }.mkString("  ").stripTrailing)
+  }
+
+  private def count(n: Double): String = String.format(Locale.ROOT, "%,.0f", Double.box(n))
+
+  private def duration(nanos: Double): String =
+    if (nanos >= 1e9) String.format(Locale.ROOT, "%.1f s", Double.box(nanos / 1e9))
+    else String.format(Locale.ROOT, "%.1f ms", Double.box(nanos / 1e6))
+}

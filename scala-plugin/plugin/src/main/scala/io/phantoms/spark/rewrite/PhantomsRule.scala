@@ -1,0 +1,186 @@
+package io.phantoms.spark.rewrite
+
+import java.util.concurrent.ConcurrentHashMap
+
+import scala.collection.mutable
+import scala.util.control.NonFatal
+
+import io.phantoms.spark.{BuildInfo, PhantomsConf, PhantomsSettings}
+import io.phantoms.spark.detect._
+import io.phantoms.spark.detect.DeclineReason._
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions.IntegerLiteral
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LocalLimit, LogicalPlan}
+import org.apache.spark.sql.catalyst.rules.Rule
+
+/**
+ * Computes groupBys that read one input through shared relations.
+ *
+ * Before:
+ * {{{
+ *   Union
+ *   :- Aggregate [srcip], [srcip, count(1)]
+ *   :  +- Relation flows
+ *   +- Aggregate [srcip, dstip], [dstip, sum(octets)]
+ *      +- Relation flows
+ * }}}
+ * After:
+ * {{{
+ *   Project
+ *   +- SharedMerge  AB(A)
+ *      +- SharedExchange
+ *         +- Project [srcip, dstip, octets]
+ *            +- Relation flows
+ * }}}
+ *
+ * Likewise for an Aggregate over the Expand of GROUPING SETS, CUBE and ROLLUP.
+ *
+ * Conditions, in this order: the jar's Spark minor runs; `spark.phantoms.enabled`; no streaming; [[Detector]] finds at
+ * least two groupBys over one input; the chooser expects to save `spark.phantoms.minSavings`. Each that fails leaves the
+ * plan as it was (the same instance) and records why.
+ *
+ * Position: `injectPreCBORule`, once per query and once per subquery: expressions are pushed down and pruned, common
+ * table expressions inlined; DISTINCT, decimals and source push-down are still to come.
+ *
+ * @param session passed on to the statistics; confs are read from the plan's own
+ * @param running the Spark release that runs
+ */
+final class PhantomsRule(
+    session: SparkSession,
+    sharing: Sharing,
+    build: BuildInfo = BuildInfo.current,
+    running: String = BuildInfo.runningSpark
+) extends Rule[LogicalPlan] {
+
+  // One rule belongs to one session, so this makes "once per session".
+  private val warned = ConcurrentHashMap.newKeySet[String]()
+
+  override def apply(plan: LogicalPlan): LogicalPlan =
+    if (!build.fits(running)) {
+      val reason = WrongSpark(build.sparkMinor, running)
+      warnOnce("version", s"spark-phantoms is off: ${reason.message}. Use the jar for this Spark.")
+      leave(plan, reason)
+    } else {
+      val settings = PhantomsConf.read(conf, message => warnOnce(message, message))
+      PhantomsConf.unknown(conf).foreach { case (key, message) => warnOnce(key, message) }
+      if (!settings.enabled) leave(plan, Disabled(PhantomsConf.Enabled.key))
+      else if (plan.isStreaming) leave(plan, Streaming)
+      else if (!plan.exists(_.isInstanceOf[Aggregate])) plan
+      else guarded(plan, settings)
+    }
+
+  /** A bug of ours is no reason for a query to fail. */
+  private def guarded(plan: LogicalPlan, settings: PhantomsSettings): LogicalPlan = {
+    val visit = new Visit(settings)
+    def bug(e: Throwable): LogicalPlan = {
+      logWarning(s"spark-phantoms left a plan alone because of a bug of its own, please report it: $e", e)
+      leave(plan, InternalError(e.toString))
+    }
+    try {
+      val result = visit.plan(plan)
+      DecisionRecorder.record(visit.decisions ++ (if (visit.decisions.isEmpty) lonely(plan) else None))
+      result
+    } catch {
+      case NonFatal(e) if !settings.strict => bug(e)
+      case e: LinkageError if !settings.strict => bug(e)
+    }
+  }
+
+  /** One walk from the root down, so that a union is tried before the aggregates in its branches. */
+  private final class Visit(settings: PhantomsSettings) {
+    val decisions: mutable.Buffer[Decision] = mutable.ArrayBuffer.empty
+    private val detector = new Detector(
+      DetectionOptions(
+        settings.groupingSets,
+        settings.multiAggregate,
+        settings.maxQueries,
+        settings.exactFloatingPoint
+      )
+    )
+
+    def plan(operator: LogicalPlan, limitAbove: Option[Int] = None): LogicalPlan =
+      detector.detect(operator, limitAbove) match {
+        case Some(Right(candidate)) => share(candidate).getOrElse(children(operator))
+        case Some(Left(reason)) =>
+          decisions += Declined(PhantomsRule.subject(operator), reason)
+          children(operator)
+        case None => children(operator)
+      }
+
+    private def children(operator: LogicalPlan): LogicalPlan = {
+      val limit = operator match {
+        case LocalLimit(IntegerLiteral(n), _) => Some(n)
+        case _ => None
+      }
+      operator.mapChildren(plan(_, limit))
+    }
+
+    private def share(candidate: Candidate): Option[LogicalPlan] = {
+      val subject = PhantomsRule.subject(candidate.operator)
+      val replaced = candidate.workloads.map(shareWorkload(subject, _))
+      decisions ++= candidate.leftOut.map(Declined(s"a part of $subject", _))
+      Option.when(replaced.exists(_.isDefined)) {
+        val result = candidate.assemble(replaced, plan(_))
+        result.copyTagsFrom(candidate.operator)
+        result
+      }
+    }
+
+    private def shareWorkload(subject: String, workload: Workload): Option[LogicalPlan] = {
+      val problem = sharing.problem(session, workload, settings)
+      val choice = sharing.choose(problem, settings)
+      choice.configuration match {
+        case Some(configuration) =>
+          val notation = Sharing.notation(problem, configuration)
+          // Statistics describe the input as the user wrote it; only now may it be rewritten itself.
+          val input = plan(workload.base)
+          sharing.build(workload.copy(base = input), problem, configuration, notation) match {
+            case Right(built) =>
+              val legend = Sharing.legend(problem)
+              decisions += Shared(subject, workload, configuration, choice, notation, problem, legend)
+              Some(built)
+            case Left(reason) =>
+              decisions += Declined(subject, reason)
+              None
+          }
+        case None =>
+          decisions += Declined(subject, NoBenefit(choice.cost, choice.costWithout))
+          None
+      }
+    }
+  }
+
+  private def leave(plan: LogicalPlan, reason: DeclineReason): LogicalPlan = {
+    if (DecisionRecorder.isOn) DecisionRecorder.record(Seq(Declined(PhantomsRule.subject(plan), reason)))
+    plan
+  }
+
+  /** Why a plan with groupBys has none to share. */
+  private def lonely(plan: LogicalPlan): Option[Decision] =
+    if (!DecisionRecorder.isOn) None
+    else plan.collect { case a: Aggregate => a } match {
+      case Seq() => None
+      case Seq(one) => Some(Declined(PhantomsRule.subject(one), SingleAggregate))
+      case several =>
+        Some(
+          Declined(
+            PhantomsRule.subject(plan),
+            UnsupportedShape(s"${several.size} groupBys that do not meet in one union: those are not shared yet")
+          )
+        )
+    }
+
+  private def warnOnce(key: String, message: String): Unit = if (warned.add(key)) logWarning(message)
+}
+
+object PhantomsRule {
+  private val MaxSubject = 120
+
+  /** One line naming an operator, without the ids that change from plan to plan. */
+  def subject(operator: LogicalPlan): String = {
+    val columns = operator.output.map(_.name).mkString(", ")
+    val shown = if (columns.length > MaxSubject) columns.take(MaxSubject) + "..." else columns
+    s"${operator.nodeName} [$shown]"
+  }
+}

@@ -1,0 +1,56 @@
+package io.phantoms.spark.rewrite
+
+import io.phantoms.spark.PhantomsSettings
+import io.phantoms.spark.choose.{Choice, Chooser, Configuration, Notation, Problem}
+import io.phantoms.spark.detect.{DeclineReason, Workload}
+import io.phantoms.spark.stats.{SamplingOptions, StatisticsProvider}
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+
+/** The steps between a workload and its plan, as [[PhantomsRule]] calls them. */
+trait Sharing {
+
+  /** The workload as the chooser sees it, with what is known of its input. */
+  def problem(session: SparkSession, workload: Workload, settings: PhantomsSettings): Problem
+
+  /** Which relations to maintain, or none. */
+  def choose(problem: Problem, settings: PhantomsSettings): Choice
+
+  /** A plan that puts out `workload.output`, with the same ids, from the configuration. */
+  def build(
+      workload: Workload,
+      problem: Problem,
+      configuration: Configuration,
+      notation: String
+  ): Either[DeclineReason, LogicalPlan]
+}
+
+/** What a session gets: estimated statistics, the chooser, the shared operators. */
+object Sharing extends Sharing {
+
+  override def problem(session: SparkSession, workload: Workload, settings: PhantomsSettings): Problem =
+    StatisticsProvider.problem(
+      session,
+      workload,
+      settings.lftaMemory,
+      SamplingOptions(settings.sample, settings.sampleRows)
+    )
+
+  override def choose(problem: Problem, settings: PhantomsSettings): Choice =
+    Chooser.choose(problem, settings.chooser, settings.minSavings)
+
+  override def build(
+      workload: Workload,
+      problem: Problem,
+      configuration: Configuration,
+      notation: String
+  ): Either[DeclineReason, LogicalPlan] = SharedAggregates.build(workload, problem, configuration, notation)
+
+  /** The configuration as `ABCD(AB BCD(BC BD CD))`. */
+  def notation(problem: Problem, configuration: Configuration): String =
+    new Notation(problem.attributes).render(configuration)
+
+  /** What the letters of the notation stand for; empty when they are the attributes' own names. */
+  def legend(problem: Problem): Seq[(String, String)] = new Notation(problem.attributes).legend
+}
