@@ -244,9 +244,7 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
 
   private val ownBusyShards: Array[Double] = new Array[Double](graph.size)
   private def ownBusy(node: Int): Double = {
-    if (ownBusyShards(node) == 0)
-      ownBusyShards(node) =
-        busyShards(node, ownShardKey(node))
+    if (ownBusyShards(node) == 0) ownBusyShards(node) = busyShards(node, ownShardKey(node))
     ownBusyShards(node)
   }
 
@@ -297,7 +295,7 @@ private[choose] object PlacementSearch {
   /**
    * A relation shipped by a shard key with what is derived from it.
    *
-   * @param busyShards shards that receive entries
+   * @param busyShards by how much sharding shortens the longest reduce task, see [[CostModel.busyShards]]
    */
   final case class Shipment(shardKey: BitSet, busyShards: Double, derivation: Derivation)
 
