@@ -1,1 +1,31 @@
-"""Shares aggregates in Spark through phantoms."""
+"""Spark computes many aggregates over one input through shared finer aggregates (*phantoms*).
+
+>>> import phantoms
+>>> from pyspark.sql import SparkSession
+>>> spark = phantoms.configure(SparkSession.builder).getOrCreate()  # doctest: +SKIP
+
+Nothing else changes: DataFrames and SQL with GROUPING SETS, CUBE, ROLLUP or unions of groupBys are rewritten where
+that pays. `explain` and `why_not` tell what happened.
+"""
+
+from phantoms import stats
+from phantoms._version import __version__
+from phantoms.errors import PhantomsError
+from phantoms.explanation import Explanation, explain, why_not
+from phantoms.planning import Plan, plan
+from phantoms.session import configure, disable, enable, is_active
+
+__all__ = [
+    "Explanation",
+    "PhantomsError",
+    "Plan",
+    "__version__",
+    "configure",
+    "disable",
+    "enable",
+    "explain",
+    "is_active",
+    "plan",
+    "stats",
+    "why_not",
+]

@@ -1,4 +1,4 @@
-"""The one place that reaches into the JVM: `io.phantoms.spark.PhantomsApi` through py4j."""
+"""The one place that reaches into the JVM: the plugin's API objects through py4j."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 API = "io.phantoms.spark.PhantomsApi"
+STATS_API = "io.phantoms.spark.stats.StatsApi"
+PLAN_API = "io.phantoms.spark.PlanApi"
 
 
 def require_classic(session_or_frame: Any) -> None:
@@ -22,26 +24,31 @@ def require_classic(session_or_frame: Any) -> None:
         )
 
 
-def find_api(spark: SparkSession) -> Any | None:
-    """Return the plugin's API object, or None if its jar is not on the class path of the session's JVM."""
+def find_api(spark: SparkSession, name: str = API) -> Any | None:
+    """Return an API object of the plugin, or None if its jar is not on the class path of the session's JVM."""
     require_classic(spark)
+    return resolve(spark._jvm, name)
+
+
+def resolve(jvm: Any, name: str) -> Any | None:
+    """Return a Scala object (or Java class) of a JVM by its full name, or None."""
     from py4j.java_gateway import JavaClass
 
-    node: Any = spark._jvm
-    for part in API.split("."):
+    node = jvm
+    for part in name.split("."):
         node = getattr(node, part)
     return node if isinstance(node, JavaClass) else None
 
 
-def api(spark: SparkSession) -> Any:
-    """Return the plugin's API object.
+def api(spark: SparkSession, name: str = API) -> Any:
+    """Return an API object of the plugin.
 
     Raises
     ------
     PhantomsError
         ``NOT_ACTIVE`` if the jar is not on the class path of the session's JVM.
     """
-    found = find_api(spark)
+    found = find_api(spark, name)
     if found is None:
         raise PhantomsError(
             "NOT_ACTIVE",

@@ -173,9 +173,7 @@ def union(workload: Workload, table: str) -> str:
     branches = []
     for r in workload.reports:
         keys = ", ".join(k if k in r.keys else f"CAST(NULL AS INT) AS {k}" for k in workload.keys)
-        branches.append(
-            f"SELECT '{r.name}' AS report, {keys}, {_aggregates(workload)} FROM {table}{_group_by(r)}"
-        )
+        branches.append(f"SELECT '{r.name}' AS report, {keys}, {_aggregates(workload)} FROM {table}{_group_by(r)}")
     return "\nUNION ALL\n".join(branches)
 
 

@@ -128,9 +128,8 @@ def configure(builder: Any) -> Any:
             "Call phantoms.configure before the first session, or stop() that session "
             "and restart the Python process if the jar is still not found.",
         )
-    return (
-        builder.config("spark.jars", _merged(options.get("spark.jars"), str(jar)))
-        .config("spark.sql.extensions", _merged(options.get("spark.sql.extensions"), EXTENSION))
+    return builder.config("spark.jars", _merged(options.get("spark.jars"), str(jar))).config(
+        "spark.sql.extensions", _merged(options.get("spark.sql.extensions"), EXTENSION)
     )
 
 

@@ -5,6 +5,7 @@ All functions act on a session: the active one unless `spark` is given. `table` 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,12 +30,12 @@ def _session(spark: SparkSession | None) -> SparkSession:
     return found
 
 
-def _call(what: str, action: Callable[[], Any]) -> None:
+def _call(what: str, action: Callable[[], Any]) -> Any:
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
     try:
-        action()
+        return action()
     except (Py4JJavaError, PySparkException) as e:
         raise PhantomsError(
             "BAD_STATISTICS", f"{what}: {_jvm.java_error(e)}", "Check the table, the column names and the file."
@@ -77,8 +78,8 @@ def set_rows(table: str, n: int, *, spark: SparkSession | None = None) -> None:
     """
     _positive("n", n)
     session = _session(spark)
-    api = _jvm.api(session)
-    _call(f"rows of {table}", lambda: api.statsSetRows(session._jsparkSession, table, int(n)))
+    api = _jvm.api(session, _jvm.STATS_API)
+    _call(f"rows of {table}", lambda: api.statsSetRows(session._jsparkSession, table, float(n)))
 
 
 def set_groups(table: str, cols: Sequence[str], n: int, *, spark: SparkSession | None = None) -> None:
@@ -102,10 +103,10 @@ def set_groups(table: str, cols: Sequence[str], n: int, *, spark: SparkSession |
     """
     _positive("n", n)
     session = _session(spark)
-    api, columns = _jvm.api(session), _columns(session, cols)
+    api, columns = _jvm.api(session, _jvm.STATS_API), _columns(session, cols)
     _call(
         f"groups of {table} by {', '.join(cols)}",
-        lambda: api.statsSetGroups(session._jsparkSession, table, columns, int(n)),
+        lambda: api.statsSetGroups(session._jsparkSession, table, columns, float(n)),
     )
 
 
@@ -132,23 +133,33 @@ def set_flow_length(table: str, cols: Sequence[str], length: float, *, spark: Sp
     if length < 1:
         raise PhantomsError("BAD_STATISTICS", f"a flow length is at least 1, not {length}.", "1 means no clustering.")
     session = _session(spark)
-    api, columns = _jvm.api(session), _columns(session, cols)
+    api, columns = _jvm.api(session, _jvm.STATS_API), _columns(session, cols)
     _call(
         f"flow length of {table} by {', '.join(cols)}",
         lambda: api.statsSetFlowLength(session._jsparkSession, table, columns, float(length)),
     )
 
 
-def sample(df: DataFrame) -> None:
-    """Sample the inputs of a DataFrame's aggregates now, so that planning it later does not have to.
+def sample(df: DataFrame) -> dict[str, Any]:
+    """Sample the input a DataFrame reads, and keep the sample for planning later queries over it.
 
     Parameters
     ----------
     df : DataFrame
-        A query with aggregates that could be shared.
+        A table, or projections and filters over one.
+
+    Returns
+    -------
+    dict
+        ``rows``, ``sampled`` and, by column, estimated ``groups`` and ``flow_length``.
+
+    Raises
+    ------
+    PhantomsError
+        ``BAD_STATISTICS`` if it cannot be sampled; ``NOT_ACTIVE``.
     """
-    api = _jvm.api(_jvm.session_of(df))
-    _call("sample", lambda: api.statsSample(df._jdf))
+    api = _jvm.api(_jvm.session_of(df), _jvm.STATS_API)
+    return dict(json.loads(_call("sample", lambda: api.statsSample(df._jdf))))
 
 
 def save(path: str | Path, *, spark: SparkSession | None = None) -> None:
@@ -160,7 +171,7 @@ def save(path: str | Path, *, spark: SparkSession | None = None) -> None:
         ``BAD_STATISTICS`` if it cannot be written; ``NOT_ACTIVE``.
     """
     session = _session(spark)
-    api = _jvm.api(session)
+    api = _jvm.api(session, _jvm.STATS_API)
     _call(f"save to {path}", lambda: api.statsSaveJson(session._jsparkSession, str(path)))
 
 
@@ -173,12 +184,12 @@ def load(path: str | Path, *, spark: SparkSession | None = None) -> None:
         ``BAD_STATISTICS`` if it cannot be read or names an unknown column; ``NOT_ACTIVE``.
     """
     session = _session(spark)
-    api = _jvm.api(session)
+    api = _jvm.api(session, _jvm.STATS_API)
     _call(f"load from {path}", lambda: api.statsLoadJson(session._jsparkSession, str(path)))
 
 
 def clear(*, spark: SparkSession | None = None) -> None:
     """Forget all supplied and sampled statistics."""
     session = _session(spark)
-    api = _jvm.api(session)
+    api = _jvm.api(session, _jvm.STATS_API)
     _call("clear", lambda: api.statsClear(session._jsparkSession))

@@ -13,7 +13,7 @@ from phantoms.session import configure, require_active
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-PLUGIN_NODE = "SharedMerge"
+PLUGIN_NODE = "PhantomsMerge"
 """The operator every rewritten plan contains."""
 
 

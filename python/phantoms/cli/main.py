@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +18,30 @@ def _bench(args: argparse.Namespace) -> int:
     conf = dict(pair.split("=", 1) for pair in args.conf)
     result = benchmark.run(args.name, args.rows, args.repeat, args.forms, args.json, _say, conf)
     return 0 if result.answers_equal else 1
+
+
+def _demo(args: argparse.Namespace) -> int:
+    from phantoms.demo import run, summary
+
+    result = run(args.rows, args.repeat, _say)
+    _say(summary.text(result))
+    args.html.write_text(summary.html(result), encoding="utf-8")
+    _say(f"  page: {args.html}")
+    return 0 if result.equal else 1
+
+
+def _plan(args: argparse.Namespace) -> int:
+    from phantoms.planning import plan_spec
+
+    try:
+        spec = json.loads(args.spec.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as e:
+        raise PhantomsError("BAD_PLAN", f"{args.spec}: {e}.", "Give a JSON file with queries and stats.") from e
+    if not isinstance(spec, dict):
+        raise PhantomsError("BAD_PLAN", f"{args.spec} holds no JSON object.", "Give an object with queries and stats.")
+    answer = plan_spec(spec)
+    _say(json.dumps(answer.to_dict(), indent=2) if args.json else str(answer))
+    return 0
 
 
 def _say(line: str) -> None:
@@ -41,6 +66,17 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="phantoms", description="Many aggregates over one input, computed together.")
     top.add_argument("--version", action="version", version=f"phantoms {__version__}")
     commands = top.add_subparsers(dest="command", required=True)
+
+    demo = commands.add_parser("demo", help="the 22 NetFlow reports with the plugin off and on")
+    demo.add_argument("--rows", type=_rows, default=3_000_000, help="flow records (3000000)")
+    demo.add_argument("--repeat", type=_rows, default=2, help="timed runs of either side (2)")
+    demo.add_argument("--html", type=Path, default=Path("phantoms-demo.html"), metavar="FILE", help="the page written")
+    demo.set_defaults(run=_demo)
+
+    plan = commands.add_parser("plan", help="the chooser alone: which configuration for these queries and statistics")
+    plan.add_argument("spec", type=Path, metavar="SPEC.json", help='{"queries": [[...]], "stats": {"rows": n, ...}}')
+    plan.add_argument("--json", action="store_true", help="print everything as JSON")
+    plan.set_defaults(run=_plan)
 
     bench = commands.add_parser("bench", help="measure a workload: plain Spark, plugin, DuckDB")
     bench.add_argument("name", help="nfc22, smap4 or cube4")

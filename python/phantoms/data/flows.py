@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -111,7 +112,7 @@ def tables(rows: int, seed: int) -> Iterator[pa.Table]:
     conversation, end = conversation[order], end[order]
 
     edges = np.linspace(0, rows, min(FILES, rows) + 1).astype(np.int64)
-    for lo, hi in zip(edges[:-1], edges[1:], strict=True):
+    for lo, hi in pairwise(edges):
         yield _records(rng, network, conversations, conversation[lo:hi], end[lo:hi])
 
 

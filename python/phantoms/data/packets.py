@@ -19,13 +19,15 @@ ROWS_PER_FLOW = 500
 
 ROWS_PER_FILE = 3_200_000
 MIN_FILES = 4
-SECONDS = 300.0
+PACKETS_PER_SECOND = 50_000_000 / 300
+"""The link's rate: smaller captures are shorter, not sparser, so that clusteredness does not depend on size."""
+
 START = np.int64(1_767_225_600_000_000)
 """Begin of the capture: 2026-01-01 00:00:00 UTC, in microseconds."""
 
 MEAN_BURST = 10
 GAP_MICROS = 120.0
-"""Mean distance of two packets of a burst; at the full size about twenty other packets pass in that time."""
+"""Mean distance of two packets of a burst; about twenty packets pass in that time."""
 
 SERVICE_PORTS = np.array([443, 80, 53, 22, 25, 993, 123, 8080, 3306, 5432, 1935, 6881, 5060, 389, 445], dtype=np.int32)
 
@@ -52,11 +54,12 @@ def zipf_weights(n: int, exponent: float) -> npt.NDArray[np.float64]:
 def draw(rng: np.random.Generator, weights: npt.NDArray[np.float64], n: int) -> Ints:
     """Draw n ordinals by inverse transform (much faster than `Generator.choice` with probabilities)."""
     edges = np.cumsum(weights)
-    return np.minimum(np.searchsorted(edges, rng.random(n) * edges[-1], side="right"), len(weights) - 1)
+    found = np.searchsorted(edges, rng.random(n) * edges[-1], side="right")
+    return np.asarray(np.minimum(found, len(weights) - 1), dtype=np.int64)
 
 
 def addresses(rng: np.random.Generator, n: int) -> npt.NDArray[np.int32]:
-    """n distinct IPv4 addresses as the 32-bit integers they are, in random order."""
+    """N distinct IPv4 addresses as the 32-bit integers they are, in random order."""
     raw = rng.choice(np.uint32(0xDF000000 - 0x01000000), size=n, replace=False) + 0x01000000
     return raw.astype(np.uint32).view(np.int32)
 
@@ -66,7 +69,7 @@ def split(total: int, weights: npt.NDArray[np.float64]) -> Ints:
     n = len(weights)
     shares = np.floor((total - n) * (np.cumsum(weights) / weights.sum())).astype(np.int64)
     shares[-1] = total - n
-    return np.diff(shares, prepend=0) + 1
+    return np.asarray(np.diff(shares, prepend=0) + 1, dtype=np.int64)
 
 
 def tables(rows: int, seed: int) -> Iterator[pa.Table]:
@@ -97,8 +100,9 @@ def tables(rows: int, seed: int) -> Iterator[pa.Table]:
     bursts = len(burst_flow)
 
     # Long flows live long: a flow occupies a part of the capture that grows with its length.
-    life = SECONDS * np.minimum(1.0, 0.02 + (length / length.max()) ** 0.5)
-    born = rng.random(flows) * (SECONDS - life)
+    seconds = rows / PACKETS_PER_SECOND
+    life = seconds * np.minimum(1.0, 0.02 + (length / length.max()) ** 0.5)
+    born = rng.random(flows) * (seconds - life)
     burst_at = born[burst_flow] + rng.random(bursts) * life[burst_flow]
 
     # Packets of a flow over its bursts: even shares, the remainder to the first bursts.

@@ -7,8 +7,9 @@ package io.phantoms.spark.stats
  * @param frequencies `frequencies(i)` values were seen exactly i times (f_i of Charikar et al.); index 0 is unused and
  *   the last index collects everything from there on
  * @param size rows of the sample (r)
+ * @param pairs ordered pairs of different rows with the same value
  */
-final case class FrequencyProfile(distinct: Int, frequencies: IndexedSeq[Int], size: Int) {
+final case class FrequencyProfile(distinct: Int, frequencies: IndexedSeq[Int], size: Int, pairs: Double) {
   def f(i: Int): Int = frequencies(i)
 }
 
@@ -52,10 +53,14 @@ private[stats] final class HashCounts(expected: Int) {
 
   def profile(size: Int): FrequencyProfile = {
     val f = new Array[Int](FrequencyProfile.MaxFrequency + 1)
-    def tally(count: Int): Unit = if (count > 0) f(math.min(count, FrequencyProfile.MaxFrequency)) += 1
+    var pairs = 0.0
+    def tally(count: Int): Unit = if (count > 0) {
+      f(math.min(count, FrequencyProfile.MaxFrequency)) += 1
+      pairs += count.toDouble * (count - 1)
+    }
     counts.foreach(tally)
     tally(zeros)
-    FrequencyProfile(distinct, f.toIndexedSeq, size)
+    FrequencyProfile(distinct, f.toIndexedSeq, size, pairs)
   }
 }
 
@@ -111,6 +116,21 @@ object DistinctEstimators {
       }
     }
   }
+
+  /**
+   * What the paper's hybrid estimators do: [[adaptive]], and where the values are skewed [[gee]] if that is more, since
+   * the adaptive estimator then misses most of the rare ones. Skew is told by the pairs of equal rows: r^2/D of them if
+   * D values were equally frequent.
+   *
+   * @param rows N
+   */
+  def hybrid(profile: FrequencyProfile, rows: Double): Double = {
+    val ae = adaptive(profile, rows)
+    val r = profile.size.toDouble
+    if (r > 1 && profile.pairs * ae / (r * (r - 1)) > Skewed) math.max(ae, gee(profile, rows)) else ae
+  }
+
+  private val Skewed = 4.0
 
   private def scale(profile: FrequencyProfile, rows: Double): Double = math.max(1.0, rows / math.max(1, profile.size))
 

@@ -40,16 +40,16 @@ object StatisticsProvider extends Logging {
     val session = anySession.asInstanceOf[SparkSession]
     val attributes = attributesOf(workload.keys)
     val queries = workload.queries.map(_.keys)
-    val (statistics, partitions) = LinearInput.of(workload.base) match {
-      case Some(input) => linear(session, input, workload.keys, queries, sampling, registry, cache)
+    val found = LinearInput.of(workload.base) match {
+      case Some(input) => ofInput(session, input, workload.keys, queries, sampling, registry, cache)
       case None => other(session, workload, queries)
     }
     Problem(
       attributes,
       queries,
       workload.aggregates.flatMap(_.function.aggBufferAttributes).map(a => bits(a.dataType)).sum,
-      statistics,
-      Machine(parallelism = math.max(1, session.sparkContext.defaultParallelism), partitions = partitions),
+      found.statistics,
+      Machine(parallelism = math.max(1, session.sparkContext.defaultParallelism), partitions = found.partitions),
       memory,
       math.max(1, session.sessionState.conf.numShufflePartitions)
     )
@@ -90,7 +90,20 @@ object StatisticsProvider extends Logging {
     case _ => 32
   }
 
-  private def linear(
+  /**
+   * What is known of an input.
+   *
+   * @param partitions map tasks that read it
+   * @param sample the sample it rests on, or why there is none
+   */
+  private[stats] final case class Found(
+      statistics: EstimatedStatistics,
+      partitions: Int,
+      sample: Either[String, InputSample]
+  )
+
+  /** @param workloadKeys over the output of the input; `queries` are ordinals into them */
+  private[stats] def ofInput(
       session: SparkSession,
       input: LinearInput,
       workloadKeys: IndexedSeq[Expression],
@@ -98,7 +111,7 @@ object StatisticsProvider extends Logging {
       sampling: SamplingOptions,
       registry: StatsRegistry,
       cache: SampleCache
-  ): (EstimatedStatistics, Int) = {
+  ): Found = {
     val keys = workloadKeys.map(input.overLeaf)
     val names = keys.map(input.canonical)
     val supplied = quietly(Seq.empty[SuppliedMatch])(SuppliedLookup.find(session, registry, input))
@@ -131,7 +144,8 @@ object StatisticsProvider extends Logging {
       supplied.filter(_.stale).map(m => s"statistics of ${m.entry.table} were supplied for an older snapshot")
     val statistics =
       new EstimatedStatistics(rows, known, caps, distinct.estimate, flow, (every +: queries).filter(_.nonEmpty), notes)
-    (statistics, quietly(session.sparkContext.defaultParallelism)(InputSize.partitions(session, input, sample)))
+    val partitions = quietly(session.sparkContext.defaultParallelism)(InputSize.partitions(session, input, sample))
+    Found(statistics, partitions, sampled)
   }
 
   private def rowsOf(
@@ -189,7 +203,7 @@ object StatisticsProvider extends Logging {
       session: SparkSession,
       workload: Workload,
       queries: IndexedSeq[BitSet]
-  ): (EstimatedStatistics, Int) = {
+  ): Found = {
     val leaves = workload.base.collectLeaves().flatMap(LinearInput.of)
     val rows = leaves.map(l => quietly(InputSize.UnknownRows)(InputSize.leafRows(session, l, None).value)).maxOption
     val n = Estimate(math.max(1.0, rows.getOrElse(InputSize.UnknownRows)), StatisticSource.Default)
@@ -202,10 +216,12 @@ object StatisticsProvider extends Logging {
       distinct.estimate,
       distinct.flowLength,
       queries.filter(_.nonEmpty),
-      Seq("no sample: the input is more than projections and filters over one relation")
+      Seq(s"no sample: $NotLinear")
     )
-    (statistics, math.max(1, session.sparkContext.defaultParallelism))
+    Found(statistics, math.max(1, session.sparkContext.defaultParallelism), Left(NotLinear))
   }
+
+  private[stats] val NotLinear = "the input is more than projections and filters over one relation"
 
   private def quietly[T](otherwise: => T)(body: => T): T =
     try body

@@ -1,0 +1,144 @@
+"""The chooser alone, for what-if questions: which configuration it would take for given queries and statistics."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from phantoms import _jvm
+from phantoms.errors import PhantomsError
+from phantoms.session import find_jar
+
+__all__ = ["Plan", "plan"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the chooser answered.
+
+    Attributes
+    ----------
+    configuration : str
+        The relations to maintain, as ``ABCD(AB BCD(BC BD CD))``; empty if sharing nothing is best.
+    cost, cost_without : float
+        Expected elapsed time with and without sharing, in nanoseconds.
+    tables : tuple of dict
+        The relations with their table sizes.
+    """
+
+    configuration: str
+    cost: float
+    cost_without: float
+    tables: tuple[Mapping[str, Any], ...]
+    details: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything the chooser said."""
+        return dict(self.details)
+
+    def __str__(self) -> str:
+        """The configuration and the expected costs."""
+        what = self.configuration or "no sharing"
+        return f"{what}: {self.cost / 1e6:.1f} ms, {self.cost_without / 1e6:.1f} ms without sharing"
+
+
+def plan(
+    queries: Sequence[Sequence[str] | Mapping[str, Any]],
+    stats: Mapping[str, Any],
+    *,
+    chooser: str = "auto",
+    memory: int | None = None,
+) -> Plan:
+    """Choose a configuration without running anything.
+
+    Uses the JVM of the active session, or starts one that has only the plugin's jar.
+
+    Parameters
+    ----------
+    queries : sequence
+        Each a list of grouping columns, or a mapping with ``keys``.
+    stats : mapping
+        ``{"rows": n, "groups": {"A,B": n, ...}, "flow_length": x}``.
+    chooser : str
+        ``auto``, ``none`` or the name of an algorithm.
+    memory : int, optional
+        Bytes for the tables of one map task (SMAP's M).
+
+    Returns
+    -------
+    Plan
+        The configuration, its cost and its tables.
+
+    Raises
+    ------
+    PhantomsError
+        ``BAD_PLAN`` if the chooser refuses the input; ``MISSING_JAR`` or ``UNSUPPORTED_SPARK`` if no JVM with the
+        plugin can be had.
+    """
+    spec: dict[str, Any] = {
+        "queries": [_query(q) for q in queries],
+        "stats": dict(stats),
+        "chooser": chooser,
+    }
+    if memory is not None:
+        spec["memory"] = memory
+    return plan_spec(spec)
+
+
+def plan_spec(spec: Mapping[str, Any]) -> Plan:
+    """Choose a configuration for a specification as ``phantoms plan SPEC.json`` reads it (the arguments of `plan`)."""
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    try:
+        answer = json.loads(_api().planJson(json.dumps(spec)))
+    except (Py4JJavaError, PySparkException) as e:
+        raise PhantomsError(
+            "BAD_PLAN", f"{_jvm.java_error(e)}.".replace("..", "."), "Correct the queries or the statistics."
+        ) from e
+    return Plan(
+        configuration=str(answer.get("configuration") or ""),
+        cost=float(answer["cost"]),
+        cost_without=float(answer["cost_without"]),
+        tables=tuple(answer.get("tables", ())),
+        details=answer,
+    )
+
+
+def _query(query: Sequence[str] | Mapping[str, Any]) -> Any:
+    if isinstance(query, str):
+        raise PhantomsError("BAD_PLAN", f"the query {query!r} is a string.", "Write a list of columns: ['a', 'b'].")
+    return dict(query) if isinstance(query, Mapping) else list(query)
+
+
+_gateway: Any = None
+
+
+def _api() -> Any:
+    """The API in the active session's JVM if the plugin is there, or else in a JVM of its own."""
+    global _gateway
+    from pyspark.sql import SparkSession
+
+    running = SparkSession.getActiveSession()
+    found = None if running is None else _jvm.find_api(running, _jvm.PLAN_API)
+    if found is not None:
+        return found
+    if _gateway is None:
+        from pyspark.conf import SparkConf
+        from pyspark.java_gateway import launch_gateway
+
+        jar = find_jar()
+        conf = SparkConf(loadDefaults=False).set("spark.jars", str(jar)).set("spark.ui.enabled", "false")
+        # A gateway no SparkContext knows of: a session started later has a JVM, and confs, of its own.
+        _gateway = launch_gateway(conf=conf)  # type: ignore[no-untyped-call]
+    api = _jvm.resolve(_gateway.jvm, _jvm.PLAN_API)
+    if api is None:
+        raise PhantomsError(
+            "MISSING_JAR",
+            f"the jar has no {_jvm.PLAN_API}.",
+            "Rebuild it: make jar.",
+            {"jar": str(find_jar())},
+        )
+    return api

@@ -1,0 +1,164 @@
+package io.phantoms.spark.stats
+
+import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.file.{Files, NoSuchFileException, Paths}
+
+import scala.annotation.unused
+import scala.collection.immutable.BitSet
+import scala.jdk.CollectionConverters._
+
+import org.json4s._
+import org.json4s.jackson.JsonMethods
+
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.{Dataset, SparkSession => AnySession}
+import org.apache.spark.sql.catalyst.expressions.XxHash64
+import org.apache.spark.sql.classic.SparkSession
+
+/**
+ * Statistics as the Python facade and scripts reach them. Every error is a [[StatisticsException]], an
+ * IllegalArgumentException whose message begins with an error class.
+ */
+object StatsApi extends Logging {
+
+  /** @param n rows of the table, at least 0 */
+  def statsSetRows(session: AnySession, table: String, n: Double): Unit = {
+    checkNumber("rows", n, 0)
+    update(session, table, Nil)((e, _) => e.copy(rows = Some(n)))
+  }
+
+  /**
+   * @param columns of the table
+   * @param n distinct combinations of their values, at least 0
+   */
+  def statsSetGroups(session: AnySession, table: String, columns: java.util.List[String], n: Double): Unit = {
+    checkNumber("groups", n, 0)
+    if (columns.isEmpty) throw new StatisticsException("PHANTOMS_NO_COLUMNS", "groups of no columns: name at least one")
+    update(session, table, columns.asScala.toSeq)((e, c) => e.copy(groups = e.groups.updated(c, n)))
+  }
+
+  def statsSetGroups(session: AnySession, table: String, columns: Array[String], n: Double): Unit =
+    statsSetGroups(session, table, java.util.Arrays.asList(columns: _*), n)
+
+  /**
+   * @param columns of the table; none: for every set of columns that has no length of its own
+   * @param l effective flow length (SMAP's l_a): rows per run of one group, at least 1
+   */
+  def statsSetFlowLength(session: AnySession, table: String, columns: java.util.List[String], l: Double): Unit = {
+    checkNumber("flow length", l, 1)
+    update(session, table, columns.asScala.toSeq)((e, c) => e.copy(flowLength = e.flowLength.updated(c, l)))
+  }
+
+  def statsSetFlowLength(session: AnySession, table: String, columns: Array[String], l: Double): Unit =
+    statsSetFlowLength(session, table, java.util.Arrays.asList(columns: _*), l)
+
+  /** Forgets everything supplied, and all samples. */
+  def statsClear(@unused session: AnySession): Unit = {
+    StatsRegistry.global.clear()
+    SampleCache.global.clear()
+  }
+
+  /** Everything supplied, as JSON (format `phantoms-statistics`, version 1). */
+  def statsToJson(@unused session: AnySession): String = StatsRegistry.global.toJson
+
+  /** Writes everything supplied to a file of the driver's file system. */
+  def statsSaveJson(@unused session: AnySession, path: String): Unit = {
+    val _ = Files.write(Paths.get(path), StatsRegistry.global.toJson.getBytes(UTF_8))
+  }
+
+  /** Adds what [[statsSaveJson]] wrote; statistics of the same table are replaced. */
+  def statsLoadJson(@unused session: AnySession, path: String): Unit = {
+    val text =
+      try new String(Files.readAllBytes(Paths.get(path)), UTF_8)
+      catch {
+        case _: NoSuchFileException =>
+          throw new StatisticsException("PHANTOMS_STATISTICS_NOT_FOUND", s"there is no file $path")
+      }
+    StatsRegistry.global.addJson(text)
+  }
+
+  /**
+   * Samples what a DataFrame reads: `{"rows", "source", "sampled", "partitions", "columns": {NAME: {"groups", "source",
+   * "flow_length"}}, "notes"}`. The sample is kept for later planning over the same columns.
+   */
+  def statsSample(df: Dataset[_]): String = statsSample(df, SamplingOptions.DefaultRows)
+
+  /** @param rows most rows to keep */
+  def statsSample(df: Dataset[_], rows: Int): String = {
+    if (rows < 1) throw new StatisticsException("PHANTOMS_BAD_NUMBER", s"sample of $rows rows: at least 1 is needed")
+    val dataset = df.asInstanceOf[org.apache.spark.sql.classic.Dataset[_]]
+    val session: SparkSession = dataset.sparkSession
+    val input = LinearInput.of(dataset.queryExecution.optimizedPlan)
+      .getOrElse(refuse("it is more than projections and filters over one relation"))
+    Sampler.refusal(input).foreach(refuse)
+    val keys = dataset.queryExecution.optimizedPlan.output.toIndexedSeq
+      .filter(a => new XxHash64(Seq(a)).checkInputDataTypes().isSuccess)
+    val singles = keys.indices.map(i => BitSet(i))
+    val found = StatisticsProvider.ofInput(
+      session,
+      input,
+      keys,
+      singles,
+      SamplingOptions(enabled = true, rows),
+      StatsRegistry.global,
+      SampleCache.global
+    )
+    val statistics = found.statistics
+    found.sample.left.foreach(refuse)
+    val sampled = found.sample.map(_.size).getOrElse(0)
+    val columns = StatisticsProvider.attributesOf(keys).zip(singles).map { case (a, set) =>
+      val g = statistics.groupsOf(set)
+      a.name -> JObject(
+        "groups" -> JDouble(g.value),
+        "source" -> JString(g.source.name),
+        "flow_length" -> JDouble(statistics.flowLength(set))
+      )
+    }
+    JsonMethods.compact(
+      JObject(
+        "rows" -> JDouble(statistics.rows),
+        "source" -> JString(statistics.rowCount.source.name),
+        "sampled" -> JInt(sampled),
+        "partitions" -> JInt(found.partitions),
+        "columns" -> JObject(columns.toList),
+        "notes" -> JArray(statistics.notes.toList.map(JString(_)))
+      )
+    )
+  }
+
+  private def refuse(why: String): Nothing =
+    throw new StatisticsException("PHANTOMS_CANNOT_SAMPLE", s"the DataFrame cannot be sampled: $why")
+
+  private def checkNumber(what: String, n: Double, least: Double): Unit =
+    if (!(n >= least) || n.isInfinite)
+      throw new StatisticsException("PHANTOMS_BAD_NUMBER", s"$what of $n: a finite number of at least $least is needed")
+
+  private def update(anySession: AnySession, table: String, columns: Seq[String])(
+      change: (SuppliedStatistics, Set[String]) => SuppliedStatistics
+  ): Unit = {
+    val session = anySession.asInstanceOf[SparkSession]
+    val known = SuppliedLookup.columns(session, table)
+    val resolver = session.sessionState.conf.resolver
+    val named = columns.map { column =>
+      known match {
+        case Some(names) =>
+          names.find(resolver(_, column)).getOrElse(
+            throw new StatisticsException(
+              "PHANTOMS_UNKNOWN_COLUMN",
+              s"table $table has no column $column; it has ${names.mkString(", ")}"
+            )
+          )
+        case None => column
+      }
+    }.toSet
+    val resolved = SuppliedLookup.resolve(session, table)
+    if (known.isEmpty && resolved.isEmpty)
+      logWarning(s"spark-phantoms: statistics for $table, which is no table, view or path now; they wait for it")
+    StatsRegistry.global.update(table) { e =>
+      val at = resolved.fold(e) { r =>
+        e.copy(source = Some(r.source), shape = r.shape.toSeq.sorted.mkString(" AND "), snapshot = r.snapshot)
+      }
+      change(at, named)
+    }
+  }
+}

@@ -1,0 +1,101 @@
+package io.phantoms.spark.stats
+
+import java.io.File
+import java.nio.file.Files
+
+import scala.collection.immutable.BitSet
+
+import org.apache.spark.SparkFunSuite
+import org.apache.spark.sql.{DataFrame => AnyFrame}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.catalyst.expressions.aggregate.{Average, Count}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.classic.{Dataset, SparkSession}
+
+import io.phantoms.spark.choose.Problem
+import io.phantoms.spark.detect.{Workload, WorkloadAggregate, WorkloadQuery}
+
+/** A local session, files and workloads for the suites of this package. */
+abstract class StatsSuite extends SparkFunSuite {
+  protected var spark: SparkSession = _
+  protected var directory: File = _
+
+  override def beforeAll(): Unit = {
+    super.beforeAll()
+    directory = Files.createTempDirectory("phantoms-stats").toFile
+    spark = SparkSession.builder().master("local[2]").appName(getClass.getSimpleName)
+      .config("spark.sql.shuffle.partitions", "4")
+      .config("spark.sql.warehouse.dir", new File(directory, "warehouse").toString)
+      .config("spark.sql.catalogImplementation", "in-memory")
+      .getOrCreate().asInstanceOf[SparkSession]
+  }
+
+  override def afterAll(): Unit =
+    try {
+      spark.stop()
+      SparkSession.clearActiveSession()
+      SparkSession.clearDefaultSession()
+      org.apache.spark.network.util.JavaUtils.deleteRecursively(directory)
+    } finally super.afterAll()
+
+  protected def path(name: String): String = new File(directory, name).toString
+
+  /** Keys of every kind over n rows, in an order that says nothing about them, and `flow`: runs of 40 rows. */
+  protected def writeRows(name: String, n: Long, files: Int = 2): String = {
+    spark.range(0, n, 1, files).selectExpr(
+      "id",
+      "cast(pmod(xxhash64(id, 1), 200) as int) as small",
+      "cast(pmod(xxhash64(id, 2), 20000) as int) as middle",
+      "concat('host', cast(exp(pmod(xxhash64(id, 3), 1000000) / 1e6 * ln(50000)) as int)) as zipf",
+      "cast(pmod(xxhash64(id div 40, 4), 5000) as int) as flow",
+      "if(pmod(id, 10) = 0, null, cast(pmod(xxhash64(id, 5), 9) as int)) as holes"
+    ).write.parquet(path(name))
+    path(name)
+  }
+
+  protected def optimized(df: AnyFrame): LogicalPlan = df.asInstanceOf[Dataset[_]].queryExecution.optimizedPlan
+
+  protected def input(df: AnyFrame): LinearInput =
+    LinearInput.of(optimized(df)).getOrElse(fail(s"no chain over one leaf: ${optimized(df)}"))
+
+  protected def attribute(plan: LogicalPlan, name: String): Attribute =
+    plan.output.find(_.name == name).getOrElse(fail(s"no $name in $plan"))
+
+  /** count(*) by each list of columns. */
+  protected def workload(df: AnyFrame, queries: Seq[String]*): Workload = {
+    val plan = optimized(df)
+    workloadOf(plan, queries.flatten.distinct.map(attribute(plan, _)).toIndexedSeq, queries: _*)
+  }
+
+  protected def workloadOf(plan: LogicalPlan, keys: IndexedSeq[Expression], queries: Seq[String]*): Workload = {
+    val names = queries.flatten.distinct
+    val aggregates = IndexedSeq(
+      WorkloadAggregate(Count(Seq(org.apache.spark.sql.catalyst.expressions.Literal(1))), None),
+      WorkloadAggregate(Average(org.apache.spark.sql.catalyst.expressions.Literal(1.0)), None)
+    )
+    Workload(
+      plan,
+      keys,
+      aggregates,
+      queries.map(q => WorkloadQuery(BitSet.fromSpecific(q.map(names.indexOf)), BitSet(0, 1), Nil, None, false))
+        .toIndexedSeq,
+      Nil
+    )
+  }
+
+  protected def problem(
+      w: Workload,
+      sampling: SamplingOptions = SamplingOptions(),
+      registry: StatsRegistry = new StatsRegistry,
+      cache: SampleCache = new SampleCache(1L << 22)
+  ): Problem = StatisticsProvider.problem(spark, w, 1L << 20, sampling, registry, cache)
+
+  protected def estimated(p: Problem): EstimatedStatistics = p.statistics match {
+    case s: EstimatedStatistics => s
+    case other => fail(s"not estimated: $other")
+  }
+
+  protected def assertWithin(estimate: Double, truth: Double, factor: Double, what: String): Unit = {
+    val _ = assert(estimate <= truth * factor && estimate >= truth / factor, s"$what: $estimate, the truth is $truth")
+  }
+}

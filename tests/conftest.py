@@ -1,0 +1,122 @@
+"""Fixtures: the plugin's jar, one session with the plugin, and scripts run in processes of their own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import phantoms
+from phantoms.data import ensure
+from phantoms.session import find_jar
+
+ROOT = Path(__file__).resolve().parent.parent
+LOCAL = {
+    "spark.master": "local[2]",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "WARN",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.sql.session.timeZone": "UTC",
+    # Small inputs never pay: what is tested here is that sharing is right, so the cost model has to let it pass.
+    "spark.phantoms.minSavings": "-1",
+    "spark.phantoms.strict": "true",
+}
+
+Run = subprocess.CompletedProcess[str]
+
+
+@pytest.fixture(scope="session")
+def jar() -> Path:
+    return find_jar()
+
+
+@pytest.fixture(scope="session")
+def flows(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return ensure("flows", 20_000, root=tmp_path_factory.mktemp("data"))
+
+
+@pytest.fixture(scope="session")
+def packets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return ensure("packets", 50_000, root=tmp_path_factory.mktemp("data"))
+
+
+@pytest.fixture(scope="session")
+def session() -> Iterator[SparkSession]:
+    builder = SparkSession.builder.appName("tests")
+    for key, value in LOCAL.items():
+        builder = builder.config(key, value)
+    spark = phantoms.configure(builder).getOrCreate()
+    yield spark
+    spark.stop()
+
+
+@pytest.fixture
+def spark(session: SparkSession, flows: Path, packets: Path) -> Iterator[SparkSession]:
+    """The session, with its data sets as views and its confs put back after the test."""
+    session.read.parquet(str(flows)).createOrReplaceTempView("flows")
+    session.read.parquet(str(packets)).createOrReplaceTempView("packets")
+    yield session
+    phantoms.stats.clear(spark=session)
+    for key in [k for k in session.conf.getAll if k.startswith("spark.phantoms.")]:
+        if key not in LOCAL:
+            session.conf.unset(key)
+    for key, value in LOCAL.items():
+        if key.startswith("spark.phantoms."):
+            session.conf.set(key, value)
+
+
+def environment() -> dict[str, str]:
+    path = os.pathsep.join([str(ROOT / "python"), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return {**os.environ, "PYTHONPATH": path, "PYSPARK_PYTHON": sys.executable}
+
+
+@pytest.fixture(scope="session")
+def submit(jar: Path) -> Callable[..., Run]:
+    """Runs a script through spark-submit with nothing but the given confs."""
+
+    def run(script: Path, *args: str, plugin: bool = True, conf: dict[str, str] | None = None) -> Run:
+        confs = {k: v for k, v in LOCAL.items() if not k.startswith("spark.phantoms.")}
+        if plugin:
+            confs |= {"spark.jars": str(jar), "spark.sql.extensions": "io.phantoms.spark.PhantomsExtensions"}
+        confs |= conf or {}
+        flags = [flag for k, v in confs.items() for flag in ("--conf", f"{k}={v}")]
+        return subprocess.run(
+            [str(spark_submit()), *flags, str(script), *args],
+            capture_output=True,
+            text=True,
+            env=environment(),
+            timeout=600,
+            check=False,
+        )
+
+    return run
+
+
+def spark_submit() -> Path:
+    import pyspark
+
+    return Path(pyspark.__file__).parent / "bin" / "spark-submit"
+
+
+@pytest.fixture(scope="session")
+def python() -> Callable[..., Run]:
+    """Runs Python code, or a module with arguments, in a process of its own."""
+
+    def run(*args: str, cwd: Path | None = None) -> Run:
+        return subprocess.run(
+            [sys.executable, *args],
+            capture_output=True,
+            text=True,
+            env=environment(),
+            timeout=900,
+            check=False,
+            cwd=cwd,
+        )
+
+    return run

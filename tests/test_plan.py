@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import phantoms
+from phantoms.errors import PhantomsError
+from phantoms.tree import parse
+
+QUERIES = [["A", "B"], ["B", "C"], ["B", "D"], ["C", "D"]]
+STATS = {
+    "rows": 1_000_000,
+    "groups": {"A,B": 1846, "B,C": 1520, "B,D": 1800, "C,D": 1610, "A,B,C,D": 2837, "B,C,D": 2117},
+}
+
+
+@pytest.mark.usefixtures("spark")
+def test_the_papers_example() -> None:
+    plan = phantoms.plan(QUERIES, STATS, memory=4 << 20)
+    assert plan.cost < plan.cost_without
+    labels = {r.label for root in parse(plan.configuration) for r in root.walk()}
+    assert {"AB", "BC", "BD", "CD"} < labels  # the queries and at least one phantom
+    assert len(plan.tables) == len(labels)
+    assert plan.to_dict()["configuration"] == plan.configuration
+    assert plan.configuration in str(plan)
+
+
+@pytest.mark.usefixtures("spark")
+def test_queries_as_mappings_and_no_sharing() -> None:
+    plan = phantoms.plan([{"keys": ["A"]}, {"keys": ["B"]}], {"rows": 1000}, chooser="none")
+    assert plan.configuration == ""
+    assert plan.cost == plan.cost_without
+    assert str(plan).startswith("no sharing")
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize(
+    ("queries", "stats", "chooser", "named"),
+    [
+        (["AB"], {"rows": 1}, "auto", "AB"),
+        ([], {"rows": 1}, "auto", "queries"),
+        (QUERIES, {}, "auto", "rows"),
+        (QUERIES, {"rows": 10, "groups": {"A,X": 3}}, "auto", "X"),
+        (QUERIES, {"rows": -1}, "auto", "rows"),
+        (QUERIES, {"rows": 10}, "magic", "magic"),
+    ],
+)
+def test_bad_input_is_named(queries: Any, stats: Any, chooser: str, named: str) -> None:
+    with pytest.raises(PhantomsError) as e:
+        phantoms.plan(queries, stats, chooser=chooser)
+    assert e.value.error_class == "BAD_PLAN"
+    assert named in str(e.value)
+    assert "\n\tat " not in str(e.value)
+
+
+def test_without_a_session(python: Callable[..., Any], tmp_path: Path) -> None:
+    """The command starts a JVM of its own."""
+    spec = tmp_path / "spec.json"
+    spec.write_text(json.dumps({"queries": QUERIES, "stats": STATS}))
+    done = python("-m", "phantoms.cli.main", "plan", str(spec), "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["configuration"]
