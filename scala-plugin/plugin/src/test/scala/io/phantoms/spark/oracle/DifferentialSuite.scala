@@ -120,10 +120,12 @@ trait DifferentialSuite extends BeforeAndAfterAll with Assertions { this: Suite 
         difference.foreach(d => fail(s"$d\n$context"))
         assert(actual.schema.map(_.name) == expected.schema.map(_.name), context)
         assert(actual.schema.map(_.dataType) == expected.schema.map(_.dataType), context)
-        assert(actual.schema.map(_.nullable) == expected.schema.map(_.nullable), s"nullability\n$context")
+        assert(actual.declared == expected.declared, context)
         assert(actual.schema.map(_.metadata) == expected.schema.map(_.metadata), s"metadata\n$context")
-        actual.schema.zipWithIndex.filterNot(_._1.nullable).foreach { case (f, i) =>
-          assert(!got.exists(_.isNullAt(i)), s"NULL in ${f.name}, which is declared not to be\n$context")
+        // Filters narrow nullability in places of their own: it may differ, but not exceed what was declared, nor lie.
+        actual.schema.zip(expected.declared).zipWithIndex.foreach { case ((f, declared), i) =>
+          assert(!f.nullable || declared.nullable, s"${f.name} may be NULL, but is declared not to be\n$context")
+          assert(f.nullable || !got.exists(_.isNullAt(i)), s"NULL in ${f.name}, which is not to be\n$context")
         }
       case (Left(wanted), Left(got)) => assert(got == wanted, context)
       case (Right(_), Left(got)) => fail(s"fails with $got, plain Spark does not\n$context")

@@ -16,12 +16,14 @@ import org.apache.spark.sql.types.{DoubleType, FloatType, StructType}
 /**
  * What a query did: rows or an error, and the plan that ran.
  *
- * @param schema the schema of the plan that ran, not of the analysed one: names, types, nullability, metadata
+ * @param declared the schema that the user sees
+ * @param schema the schema of the optimised plan: names, types, nullability, metadata
  * @param result rows, or the error's class
  * @param nodes names of all physical operators of the final plan, through stages, reuse and subqueries
  * @param inexact ordinals of columns that hold sums of floats, whose order of addition is free
  */
 final case class Outcome(
+    declared: StructType,
     schema: StructType,
     result: Either[String, Seq[Row]],
     nodes: Seq[String],
@@ -45,11 +47,12 @@ object Outcome {
       } catch { case NonFatal(e) => Left(errorClass(e)) }
     val planned = df != null && (try { val _ = df.queryExecution.executedPlan; true }
     catch { case NonFatal(_) => false })
-    if (!planned) Outcome(new StructType, result, Nil, Set.empty, "no plan")
+    if (!planned) Outcome(new StructType, new StructType, result, Nil, Set.empty, "no plan")
     else {
       val physical = df.queryExecution.executedPlan
       Outcome(
-        physical.schema,
+        df.schema,
+        df.queryExecution.optimizedPlan.schema,
         result,
         operators(physical).map(_.nodeName),
         inexactColumns(df.queryExecution.analyzed),
