@@ -1,0 +1,30 @@
+package io.phantoms.spark.oracle
+
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Everything that suites of traps have in common. */
+trait TrapTables extends DifferentialSuite { this: org.scalatest.Suite =>
+  override protected def createTables(): Unit = OracleTables.create(spark)
+}
+
+/** Traps as a session meets them, adaptive or not, by each algorithm. */
+trait TrapVariants extends TrapTables { this: org.scalatest.Suite =>
+  override protected def variants: Seq[Variant] = Seq(
+    Variant("auto, adaptive", Nil),
+    Variant("gc, not adaptive", Seq("spark.phantoms.chooser" -> "gc", "spark.sql.adaptive.enabled" -> "false"))
+  )
+}
+
+class GroupingSetTrapsSuite extends AnyFunSuite with TrapVariants with GroupingSetTraps
+class UnionTrapsSuite extends AnyFunSuite with TrapVariants with UnionTraps
+class AggregateTrapsSuite extends AnyFunSuite with TrapVariants with AggregateTraps
+
+class RandomGroupingSetTrapsSuite
+    extends AnyFunSuite with RandomConfigurationSuite with TrapTables with GroupingSetTraps
+class RandomUnionTrapsSuite extends AnyFunSuite with RandomConfigurationSuite with TrapTables with UnionTraps
+class RandomAggregateTrapsSuite extends AnyFunSuite with RandomConfigurationSuite with TrapTables with AggregateTraps
+
+/** Traps with the smallest tables that the conf allows. */
+class TinyMemoryTrapsSuite extends AnyFunSuite with TrapTables with AggregateTraps {
+  override protected def sessionConf: Map[String, String] = super.sessionConf + ("spark.phantoms.lfta.memory" -> "64k")
+}
