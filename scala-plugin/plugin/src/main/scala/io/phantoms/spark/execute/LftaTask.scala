@@ -51,7 +51,7 @@ final class LftaTask(
         if (!hasNext) throw new NoSuchElementException("no more blocks")
         val block = kernel.ready.poll()
         metrics("blocks") += 1
-        metrics("blockBytes") += block.bytes
+        metrics("blockBytes") += 8L * block.words
         point(row, block)
         row
       }
@@ -134,10 +134,10 @@ object LftaTask {
 
   /** Lays the two-column row over the block's own array: null bits, partition, offset and size, block. */
   private def point(row: UnsafeRow, block: LftaKernel.Finished): Unit = {
-    val base = Platform.BYTE_ARRAY_OFFSET
-    Platform.putLong(block.data, base, 0L)
-    Platform.putLong(block.data, base + 8, block.partition.toLong)
-    Platform.putLong(block.data, base + 16, (LftaKernel.ROW_PREFIX.toLong << 32) | block.bytes)
-    row.pointTo(block.data, LftaKernel.ROW_PREFIX + block.bytes)
+    val (prefix, bytes) = (LftaKernel.ROW_PREFIX, 8 * block.words)
+    block.data(0) = 0L
+    block.data(1) = block.partition.toLong
+    block.data(2) = (8L * prefix << 32) | bytes
+    row.pointTo(block.data, Platform.LONG_ARRAY_OFFSET, 8 * prefix + bytes)
   }
 }

@@ -92,9 +92,10 @@ final class InputSample(
   }
 
   /**
-   * The effective flow length l_a of a set of keys (SMAP section 5.2, eq. 15): rows per group within a stretch of
-   * consecutive rows, over the same for as many rows picked all over the sample. 1 where rows come in random order. The
-   * stretch is thousands of rows long; tables with more buckets than that see somewhat longer flows.
+   * The effective flow length l_a of a set of keys (SMAP section 5.2, eq. 15): how many more different groups as many
+   * rows hold when they are picked from all over the sample than when they follow each other. 1 where rows come in
+   * random order. Told from windows of 256 and of 4096 rows, whichever shows longer flows: flows that go on for longer
+   * than that are longer than said here.
    */
   def flowLength(wanted: Seq[String]): Double = profilesOf(wanted).flowLength
 
@@ -129,18 +130,37 @@ final class InputSample(
   private def flow(hashes: IndexedSeq[Array[Long]]): Double =
     if (useRejected || size == 0) 1.0
     else {
-      val stretches = hashes.zip(partitions.filter(_.hashes.nonEmpty)).map { case (h, p) => h.take(p.contiguous) }
-      val length = stretches.map(_.length).max
-      val long = stretches.filter(_.length >= length / 2)
-      val near = long.map(s => FrequencyProfile.of(s, s.length).distinct).sum.toDouble
-      val far = long.map { s =>
-        // Evenly spread over the whole sample; the stride is odd with respect to runs because it is fractional.
-        val stride = size.toDouble / s.length
-        val picked = Array.tabulate(s.length)(i => rowAt(hashes, (i * stride).toLong))
-        FrequencyProfile.of(picked, picked.length).distinct
-      }.sum.toDouble
-      math.max(1.0, far / math.max(1.0, near))
+      val stretches = hashes.zip(partitions.filter(_.hashes.nonEmpty)).map { case (h, p) => (h, p.contiguous) }
+      InputSample.Windows.map { case (width, most) => flow(hashes, stretches, width, most) }.max
     }
+
+  /**
+   * @param stretches hashes of each partition, and how many of them follow each other
+   * @param width rows of a window
+   * @param most windows looked at
+   */
+  private def flow(
+      hashes: IndexedSeq[Array[Long]],
+      stretches: IndexedSeq[(Array[Long], Int)],
+      width: Int,
+      most: Int
+  ): Double = {
+    val windows = stretches.flatMap { case (h, n) => (0 until n / width).map(w => h.slice(w * width, (w + 1) * width)) }
+    // A picked row of a flow must not be followed by the next picked row of the same flow.
+    if (windows.isEmpty || size < 4 * width) 1.0
+    else {
+      val chosen = math.min(most, windows.size)
+      val near = (0 until chosen).map { i =>
+        FrequencyProfile.of(windows((i.toLong * windows.size / chosen).toInt), width).distinct
+      }.sum
+      val stride = size.toDouble / width
+      val far = (0 until chosen).map { i =>
+        val start = i * stride / chosen
+        FrequencyProfile.of(Array.tabulate(width)(j => rowAt(hashes, (start + j * stride).toLong)), width).distinct
+      }.sum
+      math.max(1.0, far.toDouble / math.max(1, near))
+    }
+  }
 
   private def rowAt(hashes: IndexedSeq[Array[Long]], row: Long): Long = {
     var chunk = 0
@@ -154,6 +174,9 @@ object InputSample {
 
   /** With fewer rows past the filters than this, neither their fraction nor their distribution is trusted. */
   val EnoughRows = 256
+
+  /** Rows of a window in which flows are looked for, and how many windows are looked at. */
+  private val Windows = Seq(256 -> 32, 4096 -> 8)
 
   /** Flow lengths from here on are taken as clustering, not as noise. */
   val Clustered = 1.2
