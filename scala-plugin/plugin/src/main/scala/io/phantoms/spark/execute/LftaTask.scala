@@ -16,8 +16,8 @@ final class LftaTask(
     spec: SharedSpec,
     source: CodeAndComment,
     references: Array[Any],
-    metrics: Map[String, SQLMetric])
-    extends Serializable
+    metrics: Map[String, SQLMetric]
+) extends Serializable
     with Logging {
   import LftaTask._
 
@@ -77,16 +77,18 @@ final class LftaTask(
       slots.map(_._3).toArray,
       spec.layouts.map(_.stride).toArray,
       log2,
-      blockBytes)
+      blockBytes
+    )
     kernel
   }
 
   private def tableBytes(log2: Array[Int]): Long =
     spec.mapSide.map(r => (spec.layouts(r).stride.toLong << log2(r)) * 8L).sum
 
-  /** Sizes as chosen, or, where the task's memory does not allow that, one fixed small size: never something in between,
-    * since what a task ships has to be the same when it runs again.
-    */
+  /**
+   * Sizes as chosen, or, where the task's memory does not allow that, one fixed small size: never something in between,
+   * since what a task ships has to be the same when it runs again.
+   */
   private def reserveTables(memory: TaskMemory): Array[Int] = {
     val chosen = spec.relations.map(r => log2(r.buckets)).toArray
     if (memory.tryReserve(tableBytes(chosen))) chosen
@@ -94,7 +96,8 @@ final class LftaTask(
       val small = chosen.map(math.min(_, SmallTable))
       logWarning(
         s"spark-phantoms: no memory for LFTA tables of ${tableBytes(chosen)} bytes in this task, " +
-          s"running with ${tableBytes(small)}; lower spark.phantoms.lfta.memory to plan for that")
+          s"running with ${tableBytes(small)}; lower spark.phantoms.lfta.memory to plan for that"
+      )
       memory.reserve(tableBytes(small))
       small
     }

@@ -97,9 +97,9 @@ final class EightFactsSuite extends AnyFunSuite with PluginSession {
       assertRows(incremented, expected)
       val broken = Variants.using(Variants.oneNodeWithBaseIds)(incremented)
       println(Variants.using(Variants.oneNodeWithBaseIds)(spark.sql(
-      """select k + 1, n from (select k, count(*) as n from local group by k
+        """select k + 1, n from (select k, count(*) as n from local group by k
         |union all select null, count(*) from local limit 1000)""".stripMargin
-    ).queryExecution.toString))
+      ).queryExecution.toString))
       assert(broken.toSet == Set(Row(2, 2L), Row(3, 1L), Row(1, 3L)), "reused ids should lose the NULL")
     }
   }
