@@ -332,23 +332,13 @@ final class LftaCode(
     val slot =
       if (ship.partitions.size == 1) s"${firstSlot(r)}"
       else s"${firstSlot(r)} + $hashing.shard(${code.shardHash(ship.shardKey, "t", "o")}, ${ship.partitions.size})"
-    // A record's ids become ordinals into the block's dictionary in a copy, the table keeps the task's.
-    val stride = spec.layouts(r).stride
-    val add =
-      if (code.dictionaryFields.isEmpty) "append(slot, t, o);"
-      else {
-        val patches = code.dictionaryFields.map(_._1).distinct.map(w => s"b.patch($w, x_$r[$w]);").mkString("\n")
-        s"""final $builder b = append(slot, t, o);
-           |System.arraycopy(t, o, x_$r, 0, $stride);
-           |${code.rewriteIds(s"x_$r", "0", id => s"(long) b.localId($id, dictionary)")}
-           |$patches""".stripMargin
-      }
-    val scratch = if (code.dictionaryFields.isEmpty) "" else s"private long[] x_$r = new long[$stride];"
     s"""
-       |$scratch
        |private void ship_$r(long[] t, int o) {
        |  final int slot = $slot;
-       |  $add
+       |  final $builder b = builder(slot);
+       |  boolean full;
+       |  ${code.append("b", "t", "o", "full")}
+       |  shipped++;
        |  if (full) { finish(slot); }
        |}""".stripMargin
   }

@@ -61,7 +61,7 @@ final class LftaTask(
   private def open(context: TaskContext): LftaKernel = {
     val (clazz, _) = CodeGenerator.compile(source)
     val kernel = clazz.generate(references).asInstanceOf[LftaKernel]
-    val memory = new TaskMemory(context, "the LFTA tables of spark-phantoms")
+    val memory = new TaskMemory(context, "the LFTA tables of spark-phantoms", Overdraft)
     val log2 = reserveTables(memory)
     metrics("tableBytes") += tableBytes(log2)
     val slots = spec.relations.indices.flatMap { r =>
@@ -98,7 +98,8 @@ final class LftaTask(
         s"spark-phantoms: no memory for LFTA tables of ${tableBytes(chosen)} bytes in this task, " +
           s"running with ${tableBytes(small)}; lower spark.phantoms.lfta.memory to plan for that"
       )
-      memory.reserve(tableBytes(small))
+      // Little enough to go without a grant.
+      memory.tryReserve(tableBytes(small))
       small
     }
   }
@@ -131,6 +132,12 @@ object LftaTask {
 
   /** Bytes of strings and other variable-length values after which a task's tables are flushed. */
   val DictionaryBudget: Long = 32L << 20
+
+  /**
+   * The dictionary is emptied at a fixed size, so that a task makes the same blocks when it runs again; until then it has
+   * to grow, granted or not.
+   */
+  val Overdraft: Long = 2 * DictionaryBudget
 
   /** Buckets (as a power of two) of every table of a task that was refused the chosen sizes. */
   val SmallTable: Int = 8

@@ -198,6 +198,20 @@ final class RecordCode(spec: SharedSpec, val layout: RecordLayout) {
     case Some(f) => s"if ((${word(table, at, f.word)} & ${hex(f.mask)}) == 0L) { $code }"
   }
 
+  /**
+   * Java text that adds a record to the block builder `block` and sets `full`. Ids become ordinals into the block's own
+   * dictionary, in a copy: the table keeps the task's.
+   */
+  def append(block: String, table: String, at: String, full: String): String =
+    if (dictionaryFields.isEmpty) s"$full = $block.add($table, $at);"
+    else {
+      val patches = dictionaryFields.map(_._1).distinct.map(w => s"$block.patch($w, copy[$w]);").mkString("\n")
+      s"""$full = $block.add($table, $at);
+         |final long[] copy = java.util.Arrays.copyOfRange($table, $at, $at + $stride);
+         |${rewriteIds("copy", "0", id => s"(long) $block.localId($id, dictionary)")}
+         |$patches""".stripMargin
+    }
+
   /** An expression for the shard hash of a record: equal for equal shard keys in every task. */
   def shardHash(shardKey: Seq[Int], table: String, at: String): String = {
     val hashing = classOf[io.phantoms.spark.lfta.Hashing].getName

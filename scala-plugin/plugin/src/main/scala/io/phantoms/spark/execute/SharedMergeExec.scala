@@ -26,6 +26,7 @@ final case class SharedMergeExec(spec: SharedSpec, output: Seq[Attribute], child
     "received" -> SQLMetrics.createMetric(sparkContext, "entries received"),
     "derived" -> SQLMetrics.createMetric(sparkContext, "entries derived"),
     "groups" -> SQLMetrics.createMetric(sparkContext, "groups"),
+    "spilledBytes" -> SQLMetrics.createSizeMetric(sparkContext, "spilled to disk"),
     "peakBytes" -> SQLMetrics.createSizeMetric(sparkContext, "peak memory")
   )
 
