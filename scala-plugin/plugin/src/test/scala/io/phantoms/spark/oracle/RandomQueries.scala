@@ -98,7 +98,7 @@ final class RandomQueries(table: RandomTable, random: Random) {
     val aggregates = Vector.fill(random.nextInt(5))(aggregate(pick(families)))
     val ids = maybe(2)("grouping_id() gid, ") + maybe(3)(s"grouping(${pick(keys)}) gk, ")
     val having = maybe(5)(" having " + pick(
-      Vector("count(*) > 1", "grouping_id() > 0", s"${pick(keys)} is not null", s"grouping(${pick(keys)}) = 1", "count(*) % 2 = 0")
+      Vector("count(*) > 1", "grouping_id() > 0", s"${pick(keys)} is not null", "grouping_id() % 2 = 1", "count(*) % 2 = 0")
     ))
     val named = (keys ++ aggregates).zipWithIndex.map { case (e, i) => s"$e c$i" }
     s"select $ids${(named :+ "count(*) cnt").mkString(", ")} from ${table.view}${where()} group by $grouping$having"
