@@ -8,17 +8,19 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import phantoms
 import pytest
+from pyspark.sql import SparkSession
+
+import phantoms
 from phantoms.data import ensure
 from phantoms.session import find_jar
-from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCAL = {
     "spark.master": "local[2]",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "WARN",
     "spark.sql.shuffle.partitions": "4",
     "spark.sql.session.timeZone": "UTC",
     # Small inputs never pay: what is tested here is that sharing is right, so the cost model has to let it pass.

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from pyspark.sql import SparkSession
+
 from phantoms.benchmark import answers
 from phantoms.reports import NFC22, SMAP4, WORKLOADS, Workload, separate, sets, union
-from pyspark.sql import SparkSession
 
 
 def of(workload: Workload, relation: str) -> answers.Fingerprint:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from phantoms import __version__
 from phantoms.benchmark import FORMS, BenchmarkResult
 from phantoms.cli.main import main

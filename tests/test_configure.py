@@ -4,11 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import phantoms
 import pytest
+from pyspark.sql import SparkSession
+
+import phantoms
 from phantoms import session as sessions
 from phantoms.errors import PhantomsError
-from pyspark.sql import SparkSession
 
 
 class Builder:

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
 from phantoms.data import DATASETS, ensure, store
 from phantoms.reports import NFC22
 

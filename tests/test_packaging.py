@@ -7,8 +7,9 @@ import zipfile
 from pathlib import Path
 from types import ModuleType
 
-import phantoms
 import pytest
+
+import phantoms
 from phantoms.session import find_jar
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -5,8 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import phantoms
 import pytest
+
+import phantoms
 from phantoms.errors import PhantomsError
 from phantoms.tree import parse
 

@@ -7,14 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import phantoms
 import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import phantoms
 from phantoms.benchmark.session import PLUGIN_NODE, last_plan
 from phantoms.demo.run import differing_rows
 from phantoms.errors import PhantomsError
 from phantoms.reports import WORKLOADS, Workload, sets, union
 from phantoms.tree import parse
-from pyspark.sql import DataFrame, SparkSession
 
 
 def plan(df: DataFrame) -> str:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+
 from phantoms.data import DATASETS
 from phantoms.reports import NFC22, SMAP4, WORKLOADS, Workload, separate, sets, union
 

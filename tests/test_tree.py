@@ -3,6 +3,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 
 import pytest
+
 from phantoms import PhantomsError
 from phantoms.tree import Relation, parse, svg
 

@@ -7,16 +7,18 @@ import java.nio.file.{Files, Paths}
 object ConfDocs {
   val markdown: String = {
     val rows = PhantomsConf.all.map(c => s"| `${c.key}` | ${c.default} | ${c.doc.replace("|", "\\|")} | ${c.since} |")
+    // Rows are joined after stripMargin, which would take the bar each begins with.
     s"""# Configuration
        |
        |All confs belong to the session and may be changed at any time (`spark.conf.set`, `SET`); a plan is made under
        |those in force when it is optimised. A wrong value is an error when it is set; an unknown key under
        |`${PhantomsConf.Prefix}` is warned about once. This page is made by `io.phantoms.spark.ConfDocs`.
        |
-       || Key | Default | Meaning | Since |
-       || --- | --- | --- | --- |
-       |${rows.mkString("\n")}
-       |""".stripMargin
+       |""".stripMargin + ("| Key | Default | Meaning | Since |" +: "| --- | --- | --- | --- |" +: rows).mkString(
+      "",
+      "\n",
+      "\n"
+    )
   }
 
   def main(arguments: Array[String]): Unit = arguments match {

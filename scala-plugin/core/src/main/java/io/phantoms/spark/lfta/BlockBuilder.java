@@ -11,19 +11,19 @@ public final class BlockBuilder {
   private final int stride;
   private final int prefix;
   private final int capacity;
-  private byte[] data;
+  private long[] data;
   private int records;
 
   // The block's own dictionary: the task's ids in order of first use here, and an open-addressing index over them.
   private int[] taskIds = new int[16];
   private int values;
   private int[] index;
-  private int valueBytes;
+  private int valueWords;
 
   /**
    * @param relation ordinal written into the header
    * @param stride words a record
-   * @param prefix bytes to leave free before the block
+   * @param prefix words to leave free before the block
    * @param bytes about how large a block may grow
    */
   public BlockBuilder(int relation, int stride, int prefix, int bytes) {
@@ -39,21 +39,18 @@ public final class BlockBuilder {
 
   /** Adds the record at {@code from} of {@code table}; says whether the block is full now. */
   public boolean add(long[] table, int from) {
-    int at = prefix + BlockFormat.HEADER + 8 * stride * records;
-    if (data == null || at + 8 * stride > data.length) {
-      grow(at + 8 * stride);
+    int at = prefix + BlockFormat.HEADER_WORDS + stride * records;
+    if (data == null || at + stride > data.length) {
+      grow(at + stride);
     }
-    for (int i = 0; i < stride; i++, at += 8) {
-      BlockFormat.LONG.set(data, at, table[from + i]);
-    }
+    System.arraycopy(table, from, data, at, stride);
     records++;
-    return records >= capacity || valueBytes >= 8 * stride * capacity;
+    return records >= capacity || valueWords >= stride * capacity;
   }
 
   /** Sets a word of the record added last. */
   public void patch(int word, long value) {
-    BlockFormat.LONG.set(
-        data, prefix + BlockFormat.HEADER + 8 * (stride * (records - 1) + word), value);
+    data[prefix + BlockFormat.HEADER_WORDS + stride * (records - 1) + word] = value;
   }
 
   /** The ordinal in this block's dictionary of a value of the task's dictionary. */
@@ -73,7 +70,7 @@ public final class BlockBuilder {
       taskIds = Arrays.copyOf(taskIds, 2 * values);
     }
     taskIds[values++] = id;
-    valueBytes += 4 + dictionary.length(id);
+    valueWords += BlockFormat.valueWords(dictionary.length(id));
     index[p] = values;
     if (2 * values > index.length) {
       rehash(dictionary);
@@ -95,35 +92,33 @@ public final class BlockBuilder {
   }
 
   private void grow(int atLeast) {
-    int most = prefix + BlockFormat.HEADER + 8 * stride * capacity;
-    int wanted = data == null ? Math.max(1024, atLeast) : Math.max(2 * data.length, atLeast);
+    int most = prefix + BlockFormat.HEADER_WORDS + stride * capacity;
+    int wanted = data == null ? Math.max(128, atLeast) : Math.max(2 * data.length, atLeast);
     int size = Math.max(Math.min(wanted, most), atLeast);
-    data = data == null ? new byte[size] : Arrays.copyOf(data, size);
+    data = data == null ? new long[size] : Arrays.copyOf(data, size);
   }
 
-  /** Length of the finished block in bytes, prefix left out. */
-  public int finishedBytes() {
-    return (BlockFormat.HEADER + 8 * stride * records + valueBytes + 7) / 8 * 8;
+  /** Length of the finished block in words, prefix left out. */
+  public int finishedWords() {
+    return BlockFormat.HEADER_WORDS + stride * records + valueWords;
   }
 
   /** Closes the block and starts a new one. The array is the caller's; the block starts at the prefix. */
-  public byte[] finish(ByteDictionary dictionary) {
-    int end = prefix + finishedBytes();
-    byte[] done = data == null ? new byte[end] : data.length >= end ? data : Arrays.copyOf(data, end);
-    int at = prefix + BlockFormat.HEADER + 8 * stride * records;
-    Arrays.fill(done, at, end, (byte) 0);
+  public long[] finish(ByteDictionary dictionary) {
+    int end = prefix + finishedWords();
+    long[] done = data == null ? new long[end] : data.length >= end ? data : Arrays.copyOf(data, end);
     BlockFormat.header(done, prefix, relation, records, values);
+    int at = prefix + BlockFormat.HEADER_WORDS + stride * records;
     for (int v = 0; v < values; v++) {
       int id = taskIds[v];
       int length = dictionary.length(id);
-      BlockFormat.INT.set(done, at, length);
-      System.arraycopy(dictionary.chunk(id), dictionary.offset(id), done, at + 4, length);
-      at += 4 + length;
+      BlockFormat.writeValue(done, at, dictionary.chunk(id), dictionary.offset(id), length);
+      at += BlockFormat.valueWords(length);
     }
     data = null;
     records = 0;
     values = 0;
-    valueBytes = 0;
+    valueWords = 0;
     index = null;
     return done;
   }

@@ -7,57 +7,74 @@ import java.nio.ByteOrder;
 /**
  * What crosses the shuffle: dense blocks of records of one relation.
  *
- * <p>A block is: relation (int), records (int), dictionary values (int), zero (int); the records, each a fixed number of
- * words; the dictionary values, each its length (int) and bytes, the whole padded to 8 bytes with zeros. Dictionary ids
- * in the records are ordinals into the block's own dictionary. Everything is little-endian and a pure function of the
- * records added, as Spark's shuffle checksum needs.
+ * <p>A block is a sequence of words in the machine's byte order: relation (low half) and number of records (high half);
+ * number of dictionary values; the records, each a fixed number of words; the dictionary values, each its length in bytes
+ * (one word) and its bytes, padded to a word with zeros. Dictionary ids in the records are ordinals into the block's own
+ * dictionary. A block is a pure function of the records added, as Spark's shuffle checksum needs.
+ *
+ * <p>Blocks are written as words and read as the bytes that Spark's shuffle hands over.
  */
 public final class BlockFormat {
-  static final VarHandle LONG =
-      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
-  static final VarHandle INT =
-      MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
+  private static final VarHandle LONG =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.nativeOrder());
 
-  /** Bytes before the first record. */
-  public static final int HEADER = 16;
+  /** Words before the first record. */
+  public static final int HEADER_WORDS = 2;
 
   private BlockFormat() {}
 
+  static long word(byte[] data, int at) {
+    return (long) LONG.get(data, at);
+  }
+
   public static int relation(byte[] data, int block) {
-    return (int) INT.get(data, block);
+    return (int) word(data, block);
   }
 
   public static int records(byte[] data, int block) {
-    return (int) INT.get(data, block + 4);
+    return (int) (word(data, block) >>> 32);
   }
 
   public static int values(byte[] data, int block) {
-    return (int) INT.get(data, block + 8);
+    return (int) word(data, block + 8);
   }
 
-  static void header(byte[] data, int block, int relation, int records, int values) {
-    INT.set(data, block, relation);
-    INT.set(data, block + 4, records);
-    INT.set(data, block + 8, values);
-    INT.set(data, block + 12, 0);
+  /** Where the records start. */
+  public static int recordsAt(int block) {
+    return block + 8 * HEADER_WORDS;
   }
 
-  /** Copies a block's records into words, which must have room for them. */
-  public static void readRecords(byte[] data, int block, int words, long[] into) {
-    int at = block + HEADER;
-    for (int i = 0; i < words; i++, at += 8) {
-      into[i] = (long) LONG.get(data, at);
+  static void header(long[] data, int block, int relation, int records, int values) {
+    data[block] = ((long) records << 32) | relation;
+    data[block + 1] = values;
+  }
+
+  /** Words a dictionary value takes. */
+  static int valueWords(int length) {
+    return 1 + (length + 7) / 8;
+  }
+
+  static void writeValue(long[] data, int at, byte[] source, int offset, int length) {
+    data[at] = length;
+    int i = 0;
+    for (; i + 8 <= length; i += 8) {
+      data[++at] = (long) LONG.get(source, offset + i);
+    }
+    if (i < length) {
+      byte[] tail = new byte[8];
+      System.arraycopy(source, offset + i, tail, 0, length - i);
+      data[++at] = (long) LONG.get(tail, 0);
     }
   }
 
   /** Interns a block's dictionary; entry i of the answer is the id of the block's value i. */
-  public static int[] readValues(byte[] data, int block, int words, ByteDictionary dictionary) {
+  public static int[] readValues(byte[] data, int block, int recordWords, ByteDictionary dictionary) {
     int[] ids = new int[values(data, block)];
-    int at = block + HEADER + 8 * words;
+    int at = recordsAt(block) + 8 * recordWords;
     for (int i = 0; i < ids.length; i++) {
-      int length = (int) INT.get(data, at);
-      ids[i] = dictionary.intern(data, at + 4, length);
-      at += 4 + length;
+      int length = (int) word(data, at);
+      ids[i] = dictionary.intern(data, at + 8, length);
+      at += 8 * valueWords(length);
     }
     return ids;
   }

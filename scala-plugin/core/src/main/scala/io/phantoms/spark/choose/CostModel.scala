@@ -72,9 +72,19 @@ private[choose] final class CostModel(problem: Problem) {
       math.max(1.0, math.min(wanted, math.max(1, problem.maxShards).toDouble)).toInt
     }
 
-  /** Shards that can receive anything: not more than the shard key has values. */
-  def busyShards(shards: Int, shardKey: BitSet): Double =
-    if (shards <= 1) 1.0 else math.max(1.0, math.min(shards.toDouble, problem.statistics.groups(shardKey)))
+  /**
+   * By how much sharding shortens the longest reduce task of a relation.
+   *
+   * A key of the whole relation deals its groups out evenly. The values of a coarser key are taken to follow Zipf's law,
+   * as hosts and ports do: the most frequent of n values then holds 1 / (1 + 1/2 + ... + 1/n) of the entries.
+   */
+  def busyShards(shards: Int, shardKey: BitSet, keys: BitSet): Double =
+    if (shards <= 1) 1.0
+    else {
+      val values = math.max(1.0, problem.statistics.groups(shardKey))
+      val spread = if (shardKey == keys) values else math.max(1.0, math.log(values) + EulerGamma)
+      math.min(shards.toDouble, spread)
+    }
 
   /**
    * Elapsed time of a shared execution.
@@ -102,6 +112,9 @@ private[choose] object CostModel {
 
   /** Size one reduce partition of a shipped relation should not exceed. */
   val ShardBytes: Double = 8.0 * 1024 * 1024
+
+  // The n-th harmonic number is ln n plus this, in the limit.
+  private val EulerGamma: Double = 0.5772156649
 
   /** Groups from which a relation is spread over at least as many shards as there are cores. */
   val SpreadGroups: Double = 50000

@@ -12,7 +12,9 @@ import scala.collection.mutable
  *
  * Nodes `0 until queryCount` are the distinct groupings in the order of the queries; phantoms follow, coarser first.
  */
-final class FeedingGraph(val problem: Problem, maxNodes: Int = FeedingGraph.MaxNodes) {
+final class FeedingGraph(val problem: Problem, maxNodes: Int) {
+  def this(problem: Problem) = this(problem, FeedingGraph.nodesFor(problem.queries.size))
+
   private val width = problem.attributes.size
 
   private val masks: Array[Mask] = {
@@ -47,7 +49,10 @@ final class FeedingGraph(val problem: Problem, maxNodes: Int = FeedingGraph.MaxN
   val entryBytes: Array[Int] = keys.iterator.map(problem.entryBytes).toArray
 
   /** Nodes, wider groupings first: each after everything that can feed it. */
-  val order: Vector[Int] = masks.indices.sortBy(i => (-masks(i).size, -groups(i), i)).toVector
+  val order: Array[Int] = {
+    val sizes = masks.map(_.size)
+    masks.indices.toArray.sortBy(i => (-sizes(i), -groups(i), i))
+  }
 
   /** Position of each node in [[order]]. */
   val rank: Array[Int] = {
@@ -72,6 +77,10 @@ object FeedingGraph {
   /** Most nodes of a graph; beyond it unions are ranked and cut. */
   val MaxNodes: Int = 2048
 
+  // Many queries have many unions that cover many of them: fewer will do, and each costs a look at every query.
+  private def nodesFor(queries: Int): Int =
+    if (queries <= 64) MaxNodes else queries + math.max(256, MaxNodes * 32 / queries)
+
   private def unions(queries: IndexedSeq[Mask], room: Int): IndexedSeq[Mask] = {
     val known = mutable.HashSet.from(queries)
     val found = mutable.ArrayBuffer.empty[Mask]
@@ -79,9 +88,13 @@ object FeedingGraph {
     while (frontier.nonEmpty && found.size < room) {
       // How many (relation, query) pairs a union covers is known for free while uniting them.
       val covered = mutable.LinkedHashMap.empty[Mask, Int]
-      for (f <- frontier; q <- queries) {
-        val u = f | q
-        if (!known(u)) covered.update(u, covered.getOrElse(u, 0) + 1)
+      for (f <- frontier.indices) {
+        var q = if (frontier eq queries) f + 1 else 0
+        while (q < queries.size) {
+          val u = frontier(f) | queries(q)
+          if (!known(u)) covered.update(u, covered.getOrElse(u, 0) + 1)
+          q += 1
+        }
       }
       val ranked = covered.toIndexedSeq
       val kept =

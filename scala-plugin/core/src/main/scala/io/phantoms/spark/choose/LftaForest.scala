@@ -43,8 +43,8 @@ private[choose] final class LftaForestBuilder(
    * @param ships whether the evictions of a node cross the shuffle
    * @param whole round the tables to powers of two
    */
-  def build(relations: Seq[Int], ships: Int => Boolean, whole: Boolean): LftaForest = {
-    val ordered = relations.toArray.sortBy(graph.rank(_))
+  def build(relations: Iterable[Int], ships: Int => Boolean, whole: Boolean): LftaForest = {
+    val ordered = inOrder(relations)
     // A relation sees no more entries than the task has rows, so what does not reduce them reduces nothing.
     val passing = new Array[Boolean](graph.size)
     ordered.foreach(n => passing(n) = irreducible(n))
@@ -53,17 +53,36 @@ private[choose] final class LftaForestBuilder(
     forest
   }
 
+  private def inOrder(relations: Iterable[Int]): Array[Int] = {
+    val ranks = new Array[Int](relations.size)
+    var i = 0
+    relations.foreach { n => ranks(i) = graph.rank(n); i += 1 }
+    java.util.Arrays.sort(ranks)
+    i = 0
+    while (i < ranks.length) { ranks(i) = graph.order(ranks(i)); i += 1 }
+    ranks
+  }
+
   // Marks tables that do not reduce: all that never could, or else the worst third, whose memory then helps the others.
   private def markPassing(forest: LftaForest, passing: Array[Boolean]): Boolean = {
-    val tables = forest.nodes.indices.filter(i => !passing(forest.nodes(i)))
-    def ratio(i: Int): Double = forest.evictions(i) / forest.fed(i)
-    val hopeless = tables.filter { i =>
-      forest.buckets(i) < 1 || groupsInTask(forest.nodes(i)) > forest.fed(i) * PassAbove
+    val nodes = forest.nodes
+    var hopeless = false
+    var poor = 0
+    var i = 0
+    while (i < nodes.length) {
+      if (!passing(nodes(i))) {
+        val fed = forest.fed(i)
+        if (forest.buckets(i) < 1 || groupsInTask(nodes(i)) > fed * PassAbove) {
+          passing(nodes(i)) = true
+          hopeless = true
+        } else if (forest.evictions(i) > fed * PassAbove) poor += 1
+      }
+      i += 1
     }
-    val poor = tables.filter(ratio(_) > PassAbove)
-    val marked = if (hopeless.nonEmpty) hopeless else poor.sortBy(-ratio(_)).take((poor.size + 2) / 3)
-    marked.foreach(i => passing(forest.nodes(i)) = true)
-    marked.nonEmpty
+    if (!hopeless && poor > 0)
+      nodes.indices.filter(i => !passing(nodes(i)) && forest.evictions(i) > forest.fed(i) * PassAbove)
+        .sortBy(i => -forest.evictions(i) / forest.fed(i)).take((poor + 2) / 3).foreach(i => passing(nodes(i)) = true)
+    hopeless || poor > 0
   }
 
   private def attempt(
@@ -74,11 +93,11 @@ private[choose] final class LftaForestBuilder(
   ): LftaForest = {
     var nodes = ordered.filter(n => ships(n) || !passing(n))
     var parent = parents(nodes, passing)
-    var idle = idlePhantoms(nodes, parent, ships)
-    while (idle.nonEmpty) {
-      nodes = nodes.indices.iterator.filterNot(idle).map(nodes(_)).toArray
+    var useful = withoutIdlePhantoms(nodes, parent, ships)
+    while (useful.length < nodes.length) {
+      nodes = useful
       parent = parents(nodes, passing)
-      idle = idlePhantoms(nodes, parent, ships)
+      useful = withoutIdlePhantoms(nodes, parent, ships)
     }
     val buckets = tables(nodes, parent, ships, passing, whole)
     val fed = new Array[Double](nodes.length)
@@ -97,28 +116,49 @@ private[choose] final class LftaForestBuilder(
   // Each relation is fed by the maintained relation with fewest groups that can: the one that evicts least.
   private def parents(nodes: Array[Int], passing: Array[Boolean]): Array[Int] = {
     val parent = new Array[Int](nodes.length)
+    val feeders = new Array[Int](nodes.length) // positions of the tables so far
+    var tables = 0
     var i = 0
     while (i < nodes.length) {
+      val node = nodes(i)
       var best = -1
       var fewest = Double.PositiveInfinity
       var j = 0
-      while (j < i) {
-        if (graph.groups(nodes(j)) < fewest && !passing(nodes(j)) && graph.feeds(nodes(j), nodes(i))) {
-          best = j
-          fewest = graph.groups(nodes(j))
+      while (j < tables) {
+        val feeder = nodes(feeders(j))
+        if (graph.groups(feeder) < fewest && graph.feeds(feeder, node)) {
+          best = feeders(j)
+          fewest = graph.groups(feeder)
         }
         j += 1
       }
       parent(i) = best
+      if (!passing(node)) {
+        feeders(tables) = i
+        tables += 1
+      }
       i += 1
     }
     parent
   }
 
-  private def idlePhantoms(nodes: Array[Int], parent: Array[Int], ships: Int => Boolean): Set[Int] = {
+  private def withoutIdlePhantoms(nodes: Array[Int], parent: Array[Int], ships: Int => Boolean): Array[Int] = {
     val children = new Array[Int](nodes.length)
-    parent.foreach(p => if (p >= 0) children(p) += 1)
-    nodes.indices.iterator.filter(i => children(i) < 2 && !ships(nodes(i))).toSet
+    var idle = 0
+    var i = 0
+    while (i < nodes.length) {
+      if (parent(i) >= 0) children(parent(i)) += 1
+      i += 1
+    }
+    i = 0
+    while (i < nodes.length) {
+      if (children(i) < 2 && !ships(nodes(i))) {
+        children(i) = -1
+        idle += 1
+      }
+      i += 1
+    }
+    if (idle == 0) nodes else nodes.indices.iterator.filter(children(_) >= 0).map(nodes(_)).toArray
   }
 
   private def tables(
@@ -129,28 +169,46 @@ private[choose] final class LftaForestBuilder(
       whole: Boolean
   ): Array[Double] = {
     val buckets = new Array[Double](nodes.length)
-    val kept = nodes.indices.filter(i => !passing(nodes(i))).toArray
-    if (kept.nonEmpty) {
-      val at = new Array[Int](nodes.length)
-      kept.indices.foreach(k => at(kept(k)) = k)
-      val tree = ConfigurationTree(kept.iterator.map(i => if (parent(i) < 0) -1 else at(parent(i))).toVector)
-      val node = kept.map(nodes(_))
-      val meanC2 = node.iterator.map(n => model.c2(graph.entryBytes(n))).sum / node.length
+    val at = new Array[Int](nodes.length) // position among the tables
+    val kept = new Array[Int](nodes.length) // and back
+    var count = 0
+    var shipping = 0.0
+    var i = 0
+    while (i < nodes.length) {
+      if (!passing(nodes(i))) {
+        at(i) = count
+        kept(count) = i
+        count += 1
+        shipping += model.c2(graph.entryBytes(nodes(i)))
+      }
+      i += 1
+    }
+    if (count > 0) {
+      val feeder = new Array[Int](count)
+      i = 0
+      while (i < count) {
+        val p = parent(kept(i))
+        feeder(i) = if (p < 0) -1 else at(p)
+        i += 1
+      }
       val space = allocation.allocate(
-        SpaceProblem(tree, k => weight(node(k)), k => ships(node(k))),
+        SpaceProblem(new ConfigurationTree(feeder), k => weight(nodes(kept(k))), k => ships(nodes(kept(k)))),
         memory,
         model.machine.c1,
-        meanC2 + model.machine.merge
+        shipping / count + model.machine.merge
       )
-      TableSizes.respread(space, k => tableLimit(node(k)))
+      TableSizes.respread(space, k => tableLimit(nodes(kept(k))))
       if (whole) {
         val rounded =
-          TableSizes.round(space, k => graph.entryBytes(node(k)), k => groupsInTask(node(k)), memory)
-        kept.indices.foreach(k => buckets(kept(k)) = rounded(k).toDouble)
-      } else
-        kept.indices.foreach(k =>
-          buckets(kept(k)) = math.max(TableSizes.MinBuckets.toDouble, space(k) / graph.entryBytes(node(k)))
-        )
+          TableSizes.round(space, k => graph.entryBytes(nodes(kept(k))), k => groupsInTask(nodes(kept(k))), memory)
+        rounded.indices.foreach(k => buckets(kept(k)) = rounded(k).toDouble)
+      } else {
+        i = 0
+        while (i < count) {
+          buckets(kept(i)) = math.max(TableSizes.MinBuckets.toDouble, space(i) / graph.entryBytes(nodes(kept(i))))
+          i += 1
+        }
+      }
     }
     buckets
   }

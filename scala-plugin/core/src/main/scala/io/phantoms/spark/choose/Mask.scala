@@ -16,11 +16,8 @@ private[choose] final class Mask(private val words: Array[Long]) {
 
   def subsetOf(that: Mask): Boolean = {
     var i = 0
-    while (i < words.length) {
-      if ((words(i) & ~that.words(i)) != 0) return false
-      i += 1
-    }
-    true
+    while (i < words.length && (words(i) & ~that.words(i)) == 0) i += 1
+    i == words.length
   }
 
   def size: Int = words.iterator.map(java.lang.Long.bitCount).sum

@@ -45,7 +45,7 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
         if (!ships(node)) Placement.Feeds
         else {
           val key = roots.get(node).fold(ownShardKey(node))(_.shardKey)
-          val shards = model.shards(graph.groups(node), graph.entryBytes(node), key)
+          val shards = shardsOf(node, key)
           Placement.Shipped(if (shards == 1) BitSet.empty else key, shards)
         }
       Relation(graph.keys(node), queriesOf(node), forest.parent(i), forest.buckets(i).toInt, placement)
@@ -93,7 +93,7 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
         val work = model.mergeWork(forest.evictions(i)) +
           model.emitWork(graph.groups(node), queriesOf(node).size) + shipment.fold(0.0)(_.derivation.work)
         reduceWork += work
-        longest = math.max(longest, work / shipment.fold(ownBusyShards(node))(_.busyShards))
+        longest = math.max(longest, work / shipment.fold(ownBusy(node))(_.busyShards))
       }
     }
     val elapsed = model.elapsed(mapWork, reduceWork, longest)
@@ -102,14 +102,28 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
   }
 
   private def phantomsByGc(shipments: List[Shipment]): State = {
-    val maintained = lfta(shipments, Vector.empty)
-    val candidates = (graph.queryCount until graph.size).iterator
-      .filterNot(p => forests.irreducible(p) || maintained.contains(p))
-      .map(p => (maintained.count(graph.feeds(p, _)), p)).filter(_._1 >= 2)
+    val maintained = lfta(shipments, Vector.empty).toArray
+    val roots = shipments.map(_.derivation.root)
+    val candidates = reducing.iterator.filterNot(roots.contains)
+      .map(p => (fedBy(p, maintained), p)).filter(_._1 >= 2)
       .map { case (n, p) => (n * (model.rowsPerTask - forests.groupsInTask(p)), p) }
       .toVector.sortBy { case (promise, p) => (-promise, p) }.map(_._2).take(effort.candidates)
     val (phantoms, _) = Gc.choose(candidates, chosen => state(shipments, chosen).score, effort.evaluations)
     state(shipments, phantoms)
+  }
+
+  // Phantoms a map task could gain from.
+  private val reducing: Array[Int] = (graph.queryCount until graph.size).filterNot(forests.irreducible).toArray
+
+  // How many of these nodes a relation can feed.
+  private def fedBy(node: Int, nodes: Array[Int]): Int = {
+    var n = 0
+    var i = 0
+    while (i < nodes.length) {
+      if (graph.feeds(node, nodes(i))) n += 1
+      i += 1
+    }
+    n
   }
 
   // ---- shipments -------------------------------------------------------------------------------------------------
@@ -167,7 +181,7 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
         forest.buckets(i) >= 1,
         Some(graph.entryBytes(node))
       ) * model.partitions / model.mapParallelism
-      val merge = model.mergeWork(forest.evictions(i)) / math.min(ownBusyShards(node), model.parallelism.toDouble)
+      val merge = model.mergeWork(forest.evictions(i)) / math.min(ownBusy(node), model.parallelism.toDouble)
       node -> (map + merge)
     }.toMap
   }
@@ -201,20 +215,19 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
     (available.tail, gain)
   }
 
-  // Queries first, then the phantoms that most of the open queries can be derived from.
+  // The widest queries, and the phantoms that most of the open queries can be derived from.
   private def rootCandidates(open: Vector[Int]): Vector[Int] = {
+    val nodes = open.toArray
     val phantoms = (graph.queryCount until graph.size).iterator
-      .map(p => (open.count(graph.feeds(p, _)), p)).filter(_._1 >= 2).toVector
+      .map(p => (fedBy(p, nodes), p)).filter(_._1 >= 2).toVector
       .sortBy { case (n, p) => (-n, graph.groups(p)) }.map(_._2)
-    (open ++ phantoms).take(math.max(open.size, effort.roots))
+    open.take(effort.roots) ++ phantoms.take(effort.roots)
   }
 
   // The empty key, single attributes that split the relation, and pairs where a single one has too few values.
   private def shardKeys(root: Int, below: Vector[Int]): Vector[BitSet] = {
-    val keys = graph.keys(root).toVector
-    val singles = keys.map(BitSet(_)).map(k => (attributeGroups(k), k)).sortBy(-_._1)
-    val enough = 4.0 * model.parallelism
-    val narrow = singles.filter(_._1 < enough).map(_._2)
+    val singles = graph.keys(root).toVector.map(BitSet(_)).map(k => (attributeGroups(k), k)).sortBy(-_._1)
+    val narrow = singles.filter(_._1 < NarrowBelow * model.parallelism).map(_._2)
     val pairs = for { a <- narrow; b <- narrow if a.head < b.head } yield a | b
     (singles.map(_._2) ++ pairs :+ BitSet.empty).filter(k => below.exists(graph.contains(_, k)))
   }
@@ -223,14 +236,17 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
   private def attributeGroups(key: BitSet): Double =
     attributeGroupsOf.getOrElseUpdate(key, math.max(1.0, problem.statistics.groups(key)))
 
-  private def busyShards(node: Int, key: BitSet): Double = {
-    val shards = model.shards(graph.groups(node), graph.entryBytes(node), key)
-    if (shards <= 1) 1.0 else math.min(shards.toDouble, attributeGroups(key))
-  }
+  private def shardsOf(node: Int, key: BitSet): Int = model.shards(graph.groups(node), graph.entryBytes(node), key)
+
+  private def busyShards(node: Int, key: BitSet): Double = model.busyShards(shardsOf(node, key), key, graph.keys(node))
 
   private def ownShardKey(node: Int): BitSet = graph.keys(node)
 
-  private val ownBusyShards: Array[Double] = Array.tabulate(graph.size)(n => busyShards(n, ownShardKey(n)))
+  private val ownBusyShards: Array[Double] = new Array[Double](graph.size)
+  private def ownBusy(node: Int): Double = {
+    if (ownBusyShards(node) == 0) ownBusyShards(node) = busyShards(node, ownShardKey(node))
+    ownBusyShards(node)
+  }
 
   private def queriesOf(node: Int): Vector[Int] = if (graph.isPhantom(node)) Vector.empty else graph.queries(node)
 
@@ -279,7 +295,7 @@ private[choose] object PlacementSearch {
   /**
    * A relation shipped by a shard key with what is derived from it.
    *
-   * @param busyShards shards that receive entries
+   * @param busyShards by how much sharding shortens the longest reduce task, see [[CostModel.busyShards]]
    */
   final case class Shipment(shardKey: BitSet, busyShards: Double, derivation: Derivation)
 
@@ -287,6 +303,8 @@ private[choose] object PlacementSearch {
   final case class State(shipments: List[Shipment], phantoms: Vector[Int], forest: LftaForest, score: Double)
 
   private val WorkWeight = 0.01
+  // A single attribute with fewer values per core than this is also tried together with another.
+  private val NarrowBelow = 4.0
   private val RefineUpTo = 64
   private val RefineRounds = 3
 
@@ -295,7 +313,7 @@ private[choose] object PlacementSearch {
 
   private object Effort {
     def apply(queries: Int): Effort = {
-      val evaluations = math.max(60, 3000000 / (200 * queries + 3 * queries * queries + 1))
+      val evaluations = math.max(60, 1000000 / (200 * queries + 3 * queries * queries + 1))
       Effort(
         evaluations = evaluations,
         candidates = math.max(20, evaluations / 3),

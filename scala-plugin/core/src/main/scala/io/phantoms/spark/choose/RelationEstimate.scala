@@ -77,9 +77,9 @@ private[choose] object ConfigurationEstimate {
     var total = 0.0
     var longest = 0.0
     relations.zipWithIndex.foreach {
-      case (Relation(_, _, _, _, Placement.Shipped(key, shards)), i) =>
+      case (Relation(keys, _, _, _, Placement.Shipped(key, shards)), i) =>
         total += reduceWork(i)
-        longest = math.max(longest, reduceWork(i) / model.busyShards(shards, key))
+        longest = math.max(longest, reduceWork(i) / model.busyShards(shards, key, keys))
       case _ =>
     }
     ConfigurationEstimate(estimates, model.elapsed(mapWork, total, longest))

@@ -3,28 +3,37 @@ package io.phantoms.spark.choose
 /**
  * The shape of a configuration, as SMAP's cost equations see it.
  *
- * @param parent for each relation the ordinal of the relation that feeds it, or -1 for a raw relation; parents precede
+ * @param parents for each relation the ordinal of the relation that feeds it, or -1 for a raw relation; parents precede
  *   children
  */
-final case class ConfigurationTree(parent: Vector[Int]) {
-  parent.zipWithIndex.foreach { case (p, i) => require(p >= -1 && p < i, s"relation $i: its parent must precede it") }
+final class ConfigurationTree(parents: Array[Int]) {
+  val size: Int = parents.length
 
-  val size: Int = parent.size
+  private val children = new Array[Int](size)
 
-  private val children: Array[Int] = {
-    val n = new Array[Int](size)
-    parent.foreach(p => if (p >= 0) n(p) += 1)
-    n
+  {
+    var i = 0
+    while (i < size) {
+      val p = parents(i)
+      require(p >= -1 && p < i, s"relation $i: its parent must precede it")
+      if (p >= 0) children(p) += 1
+      i += 1
+    }
   }
 
-  def isRaw(i: Int): Boolean = parent(i) < 0
+  def parent(i: Int): Int = parents(i)
+  def isRaw(i: Int): Boolean = parents(i) < 0
   def isLeaf(i: Int): Boolean = children(i) == 0
 
   /** Relations that `i` feeds directly (the paper's f). */
   def fanOut(i: Int): Int = children(i)
 
   /** Depth of relation `i`; raw relations have depth 1. */
-  def depth(i: Int): Int = if (isRaw(i)) 1 else 1 + depth(parent(i))
+  def depth(i: Int): Int = if (isRaw(i)) 1 else 1 + depth(parents(i))
+}
+
+object ConfigurationTree {
+  def apply(parents: Seq[Int]): ConfigurationTree = new ConfigurationTree(parents.toArray)
 }
 
 /**

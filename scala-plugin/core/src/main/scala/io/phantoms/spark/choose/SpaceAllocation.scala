@@ -49,19 +49,25 @@ object SpaceAllocation {
 
     override def allocate(problem: SpaceProblem, memory: Double, c1: Double, c2: Double): Array[Double] = {
       val tree = problem.tree
+      val n = tree.size
       // A supernode's groups: those of the relation itself and of everything below it.
-      val supernode = Array.tabulate(tree.size)(r => math.max(problem.weight(r), Double.MinPositiveValue))
-      for (r <- tree.size - 1 to 0 by -1 if !tree.isRaw(r)) supernode(tree.parent(r)) += supernode(r)
-      val roots = supernode.map(math.sqrt)
-
-      val below = new Array[Double](tree.size) // sum of the roots of the children's supernodes
+      val roots = new Array[Double](n)
+      val below = new Array[Double](n) // sum of the roots of the children's supernodes
       var raw = 0.0
-      for (r <- 0 until tree.size) if (tree.isRaw(r)) raw += roots(r) else below(tree.parent(r)) += roots(r)
+      var r = n - 1
+      while (r >= 0) {
+        roots(r) += math.max(problem.weight(r), Double.MinPositiveValue)
+        if (!tree.isRaw(r)) roots(tree.parent(r)) += roots(r)
+        roots(r) = math.sqrt(roots(r))
+        if (tree.isRaw(r)) raw += roots(r) else below(tree.parent(r)) += roots(r)
+        r -= 1
+      }
 
       // One level: in proportion to the square root. Then each supernode unfolds into a phantom and what it feeds.
-      val space = new Array[Double](tree.size)
-      val scale = new Array[Double](tree.size)
-      for (r <- 0 until tree.size) {
+      val space = new Array[Double](n)
+      val scale = new Array[Double](n)
+      r = 0
+      while (r < n) {
         val whole = if (tree.isRaw(r)) memory * roots(r) / raw else scale(tree.parent(r)) * roots(r)
         if (tree.isLeaf(r)) space(r) = whole
         else {
@@ -69,6 +75,7 @@ object SpaceAllocation {
           space(r) = own
           scale(r) = factor
         }
+        r += 1
       }
       space
     }

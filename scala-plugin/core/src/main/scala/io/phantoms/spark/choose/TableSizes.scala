@@ -26,14 +26,23 @@ object TableSizes {
     while (rounds < 4 && surplus > 0) {
       surplus = 0.0
       var open = 0.0
-      for (r <- space.indices) {
-        if (space(r) > limit(r)) {
-          surplus += space(r) - limit(r)
-          space(r) = limit(r)
-        } else if (space(r) < limit(r)) open += space(r)
+      var r = 0
+      while (r < space.length) {
+        val most = limit(r)
+        if (space(r) > most) {
+          surplus += space(r) - most
+          space(r) = most
+        } else if (space(r) < most) open += space(r)
+        r += 1
       }
-      if (open <= 0) surplus = 0.0
-      else for (r <- space.indices if space(r) < limit(r)) space(r) += surplus * space(r) / open
+      if (surplus > 0 && open > 0) {
+        val grow = 1 + surplus / open
+        r = 0
+        while (r < space.length) {
+          if (space(r) < limit(r)) space(r) *= grow
+          r += 1
+        }
+      } else surplus = 0.0
       rounds += 1
     }
     for (r <- space.indices) space(r) = math.min(space(r), limit(r))

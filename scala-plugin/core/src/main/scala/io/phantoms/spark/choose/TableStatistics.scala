@@ -27,35 +27,48 @@ final case class TableStatistics(
   private val most = math.max(1.0, rows)
 
   // Widest first, then fewest groups: the order in which a cover takes them.
-  private val parts: Vector[(BitSet, Double)] = known.toVector.filter(_._1.nonEmpty)
-    .map { case (keys, n) => (keys, math.min(most, math.max(1.0, n))) }
-    .sortBy { case (keys, n) => (-keys.size, n, keys.mkString(",")) }
+  private val parts: Array[TableStatistics.Part] = known.toArray.filter(_._1.nonEmpty)
+    .map { case (keys, n) => TableStatistics.Part(keys.toBitMask, math.min(most, math.max(1.0, n))) }
+    .sortBy(p => (-p.keys.iterator.map(java.lang.Long.bitCount).sum, p.groups, p.keys.mkString(",")))
 
   override def flowLength(keys: BitSet): Double = flowLengths.getOrElse(keys, flowLength)
 
   override def groups(keys: BitSet): Double =
     if (keys.isEmpty) 1.0
-    else known.get(keys).fold(estimated(keys))(n => math.min(most, math.max(1.0, n)))
+    else known.get(keys).fold(estimated(keys.toBitMask))(n => math.min(most, math.max(1.0, n)))
 
-  private def estimated(keys: BitSet): Double = {
-    val subsets = parts.filter(_._1.subsetOf(keys))
-    val atLeast = subsets.iterator.map(_._2).maxOption.getOrElse(1.0)
-    val atMost = parts.iterator.filter(p => keys.subsetOf(p._1)).map(_._2).minOption.getOrElse(most)
+  private def estimated(keys: Array[Long]): Double = {
+    val subsets = parts.filter(p => TableStatistics.subset(p.keys, keys))
+    val atLeast = subsets.foldLeft(1.0)((n, p) => math.max(n, p.groups))
+    val atMost = parts.foldLeft(most)((n, p) => if (TableStatistics.subset(keys, p.keys)) math.min(n, p.groups) else n)
     // Two covers, from the widest part down and from single attributes up; the smaller product is the better bound.
     val product = math.min(cover(keys, subsets), cover(keys, subsets.reverse))
     math.max(atLeast, math.min(atMost, math.min(most, product)))
   }
 
   // An attribute nothing is known of may be as fine as the rows.
-  private def cover(keys: BitSet, subsets: Vector[(BitSet, Double)]): Double = {
-    var uncovered = keys
+  private def cover(keys: Array[Long], subsets: Array[TableStatistics.Part]): Double = {
+    val uncovered = keys.clone()
     var product = 1.0
-    subsets.foreach { case (part, n) =>
-      if (part.exists(uncovered)) {
-        uncovered = uncovered.diff(part)
-        product *= n
+    subsets.foreach { part =>
+      var took = false
+      part.keys.indices.filter(_ < uncovered.length).foreach { w =>
+        took ||= (uncovered(w) & part.keys(w)) != 0
+        uncovered(w) &= ~part.keys(w)
       }
+      if (took) product *= part.groups
     }
-    if (uncovered.isEmpty) product else most
+    if (uncovered.forall(_ == 0)) product else most
+  }
+}
+
+object TableStatistics {
+  private final case class Part(keys: Array[Long], groups: Double)
+
+  // Masks of different widths: what is missing is 0.
+  private def subset(a: Array[Long], b: Array[Long]): Boolean = {
+    var i = 0
+    while (i < a.length && (a(i) & ~(if (i < b.length) b(i) else 0L)) == 0) i += 1
+    i == a.length
   }
 }

@@ -13,14 +13,15 @@ object ChooserTimes {
       "random256" -> Workloads.random(11, 16, 256)
     )
     for ((name, problem) <- problems; algorithm <- Seq("gc", "auto")) {
-      val choice = Chooser.choose(problem, algorithm, minSavings = -1)
-      val runs = if (problem.queries.size > 100) 5 else 200
-      val times = Vector.fill(runs) {
+      def once(): (Choice, Double) = {
         val start = System.nanoTime()
-        Chooser.choose(problem, algorithm, minSavings = -1)
-        (System.nanoTime() - start) / 1e6
-      }.sorted
-      println(f"$name%-10s $algorithm%-5s median ${times(runs / 2)}%9.3f ms  " +
+        val choice = Chooser.choose(problem, algorithm, minSavings = -1)
+        (choice, (System.nanoTime() - start) / 1e6)
+      }
+      val (choice, first) = once()
+      val runs = if (problem.queries.size > 100) 30 else 300
+      val times = Vector.fill(runs)(once()._2).drop(runs / 2).sorted
+      println(f"$name%-10s $algorithm%-5s first $first%9.3f ms, warm ${times(times.size / 2)}%8.3f ms  " +
         f"cost ${choice.cost / 1e9}%8.3f s without ${choice.costWithout / 1e9}%8.3f s")
       val notation = Notation(problem)
       choice.configuration.filter(_.relations.size <= 40).foreach { c =>

@@ -37,6 +37,16 @@ class CollisionModelSuite extends AnyFunSuite {
     assert(math.abs(CollisionModel.random(1e9, 1e9) - math.exp(-1)) < 1e-6)
   }
 
+  test("the series for few groups per bucket, against eq 13 in 60 digits") {
+    val digits = new java.math.MathContext(60)
+    for (g <- Seq(2, 3, 50, 900); b <- Seq(1000000, 30000000)) {
+      val ratio = BigDecimal(b, digits) / g
+      val empty = (BigDecimal(1, digits) - BigDecimal(1, digits) / b).pow(g)
+      val exact = (BigDecimal(1, digits) - ratio + ratio * empty).toDouble
+      assert(math.abs(CollisionModel.random(g, b) / exact - 1) < 1e-8, s"g=$g b=$b")
+    }
+  }
+
   test("the series and the closed form meet") {
     for (b <- Seq(5e4, 1e6, 1e8)) {
       val below = CollisionModel.random(b * 0.999e-3, b)

@@ -6,7 +6,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 class FeedingGraphSuite extends AnyFunSuite {
 
-  private def graph(queries: IndexedSeq[BitSet], attributes: Int, nodes: Int = FeedingGraph.MaxNodes): FeedingGraph =
+  private def graph(queries: IndexedSeq[BitSet], attributes: Int, nodes: Int = 2048): FeedingGraph =
     new FeedingGraph(
       Problem(Workloads.letters(attributes), queries, 64, TableStatistics(1000, Map.empty), Machine(), 1024, 8),
       nodes

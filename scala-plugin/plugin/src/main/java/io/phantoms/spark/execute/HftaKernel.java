@@ -5,6 +5,7 @@ import io.phantoms.spark.lfta.ByteDictionary;
 import io.phantoms.spark.lfta.GroupTable;
 import io.phantoms.spark.lfta.MemoryReserve;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.unsafe.Platform;
 
 /** The reduce side of one configuration: what generated kernels inherit. Tables are indexed by relation. */
 public abstract class HftaKernel {
@@ -57,7 +58,12 @@ public abstract class HftaKernel {
     if (buffer.length < words) {
       buffer = new long[words];
     }
-    BlockFormat.readRecords(data, at, words, buffer);
+    Platform.copyMemory(
+        data,
+        Platform.BYTE_ARRAY_OFFSET + BlockFormat.recordsAt(at),
+        buffer,
+        Platform.LONG_ARRAY_OFFSET,
+        8L * words);
     if (BlockFormat.values(data, at) > 0) {
       int[] ids = BlockFormat.readValues(data, at, words, dictionary);
       for (int i = 0, o = 0; i < records; i++, o += strideOf[relation]) {

@@ -11,11 +11,11 @@ import org.apache.spark.sql.vectorized.ColumnarBatch;
  * task are collected in blocks, finished ones queue up in {@link #ready} until the operator hands them on.
  */
 public abstract class LftaKernel {
-  /** Bytes before a block: null bits, partition id, offset and size of the two-column row it travels in. */
-  public static final int ROW_PREFIX = 24;
+  /** Words before a block: null bits, partition id, offset and size of the two-column row it travels in. */
+  public static final int ROW_PREFIX = 3;
 
-  /** A finished block and the reduce partition it is bound for. */
-  public record Finished(int partition, byte[] data, int bytes) {}
+  /** A finished block, its length in words without the prefix, and the reduce partition it is bound for. */
+  public record Finished(int partition, long[] data, int words) {}
 
   public final ArrayDeque<Finished> ready = new ArrayDeque<>();
   protected ByteDictionary dictionary;
@@ -108,8 +108,8 @@ public abstract class LftaKernel {
 
   protected final void finish(int slot) {
     BlockBuilder builder = builders[slot];
-    int bytes = builder.finishedBytes();
-    ready.add(new Finished(partitionOf[slot], builder.finish(dictionary), bytes));
+    int words = builder.finishedWords();
+    ready.add(new Finished(partitionOf[slot], builder.finish(dictionary), words));
   }
 
   private BlockBuilder start(int slot) {

@@ -11,7 +11,8 @@ final class HftaCode(spec: SharedSpec) {
   private val aggregates = new AggregateCode(ctx, spec)
   private val records = spec.layouts.map(new RecordCode(spec, _))
   private val table = classOf[GroupTable].getName
-  private val complete = spec.relations.indices.filter(r => spec.relations(r).derived || spec.relations(r).ship.isDefined)
+  private val complete =
+    spec.relations.indices.filter(r => spec.relations(r).derived || spec.relations(r).ship.isDefined)
 
   def generate(): (CodeAndComment, Array[Any]) = {
     val received = complete.filter(spec.relations(_).ship.isDefined)
@@ -50,8 +51,10 @@ final class HftaCode(spec: SharedSpec) {
          |  ${methods.mkString("\n")}
          |  ${ctx.declareAddedFunctions()}
          |}""".stripMargin
-    (CodeFormatter.stripOverlappingComments(new CodeAndComment(body, ctx.getPlaceHolderToComments())),
-      ctx.references.toArray)
+    (
+      CodeFormatter.stripOverlappingComments(new CodeAndComment(body, ctx.getPlaceHolderToComments())),
+      ctx.references.toArray
+    )
   }
 
   private def cases(relations: Seq[Int], body: Int => String): String =

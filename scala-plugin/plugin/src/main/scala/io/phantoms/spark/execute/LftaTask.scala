@@ -16,8 +16,8 @@ final class LftaTask(
     spec: SharedSpec,
     source: CodeAndComment,
     references: Array[Any],
-    metrics: Map[String, SQLMetric])
-    extends Serializable
+    metrics: Map[String, SQLMetric]
+) extends Serializable
     with Logging {
   import LftaTask._
 
@@ -51,7 +51,7 @@ final class LftaTask(
         if (!hasNext) throw new NoSuchElementException("no more blocks")
         val block = kernel.ready.poll()
         metrics("blocks") += 1
-        metrics("blockBytes") += block.bytes
+        metrics("blockBytes") += 8L * block.words
         point(row, block)
         row
       }
@@ -77,16 +77,18 @@ final class LftaTask(
       slots.map(_._3).toArray,
       spec.layouts.map(_.stride).toArray,
       log2,
-      blockBytes)
+      blockBytes
+    )
     kernel
   }
 
   private def tableBytes(log2: Array[Int]): Long =
     spec.mapSide.map(r => (spec.layouts(r).stride.toLong << log2(r)) * 8L).sum
 
-  /** Sizes as chosen, or, where the task's memory does not allow that, one fixed small size: never something in between,
-    * since what a task ships has to be the same when it runs again.
-    */
+  /**
+   * Sizes as chosen, or, where the task's memory does not allow that, one fixed small size: never something in between,
+   * since what a task ships has to be the same when it runs again.
+   */
   private def reserveTables(memory: TaskMemory): Array[Int] = {
     val chosen = spec.relations.map(r => log2(r.buckets)).toArray
     if (memory.tryReserve(tableBytes(chosen))) chosen
@@ -94,7 +96,8 @@ final class LftaTask(
       val small = chosen.map(math.min(_, SmallTable))
       logWarning(
         s"spark-phantoms: no memory for LFTA tables of ${tableBytes(chosen)} bytes in this task, " +
-          s"running with ${tableBytes(small)}; lower spark.phantoms.lfta.memory to plan for that")
+          s"running with ${tableBytes(small)}; lower spark.phantoms.lfta.memory to plan for that"
+      )
       memory.reserve(tableBytes(small))
       small
     }
@@ -134,10 +137,10 @@ object LftaTask {
 
   /** Lays the two-column row over the block's own array: null bits, partition, offset and size, block. */
   private def point(row: UnsafeRow, block: LftaKernel.Finished): Unit = {
-    val base = Platform.BYTE_ARRAY_OFFSET
-    Platform.putLong(block.data, base, 0L)
-    Platform.putLong(block.data, base + 8, block.partition.toLong)
-    Platform.putLong(block.data, base + 16, (LftaKernel.ROW_PREFIX.toLong << 32) | block.bytes)
-    row.pointTo(block.data, LftaKernel.ROW_PREFIX + block.bytes)
+    val (prefix, bytes) = (LftaKernel.ROW_PREFIX, 8 * block.words)
+    block.data(0) = 0L
+    block.data(1) = block.partition.toLong
+    block.data(2) = (8L * prefix << 32) | bytes
+    row.pointTo(block.data, Platform.LONG_ARRAY_OFFSET, 8 * prefix + bytes)
   }
 }

@@ -12,8 +12,8 @@ final class MergeTask(
     spec: SharedSpec,
     source: CodeAndComment,
     references: Array[Any],
-    metrics: Map[String, SQLMetric])
-    extends Serializable {
+    metrics: Map[String, SQLMetric]
+) extends Serializable {
 
   /** Result rows of every relation whose blocks are in this partition. The row is reused. */
   def run(input: Iterator[InternalRow]): Iterator[InternalRow] = {
@@ -79,6 +79,7 @@ final class MergeTask(
 }
 
 object MergeTask {
+
   /** The rows of one query over a complete table. */
   private final class Rows(kernel: HftaKernel, query: Int, records: Array[Long], size: Int, stride: Int)
       extends Iterator[InternalRow] {

@@ -6,10 +6,11 @@ import org.apache.spark.memory.{MemoryConsumer, MemoryMode, SparkOutOfMemoryErro
 import io.phantoms.spark.lfta.MemoryReserve
 import io.phantoms.spark.shims.SparkInternals
 
-/** Memory of one operator in one task, taken from Spark's task memory manager and given back when the task ends.
-  *
-  * Never spills: a table cannot be given up while its operator is in the middle of a row.
-  */
+/**
+ * Memory of one operator in one task, taken from Spark's task memory manager and given back when the task ends.
+ *
+ * Never spills: a table cannot be given up while its operator is in the middle of a row.
+ */
 final class TaskMemory(context: TaskContext, manager: TaskMemoryManager, what: String)
     extends MemoryConsumer(manager, manager.pageSizeBytes(), MemoryMode.ON_HEAP)
     with MemoryReserve {
@@ -23,7 +24,8 @@ final class TaskMemory(context: TaskContext, manager: TaskMemoryManager, what: S
     if (!tryReserve(bytes)) {
       throw new SparkOutOfMemoryError(
         "UNABLE_TO_ACQUIRE_MEMORY",
-        java.util.Map.of("requestedBytes", bytes.toString, "receivedBytes", s"0 (for $what, which holds $getUsed)"))
+        java.util.Map.of("requestedBytes", bytes.toString, "receivedBytes", s"0 (for $what, which holds $getUsed)")
+      )
     }
 
   /** Most bytes held at any time. */

@@ -25,8 +25,12 @@ trait AggregateTraps extends DifferentialSuite { this: AnyFunSuite =>
   shares("minima and maxima of what is no number")(
     "select z, n, min(b), max(b), min(dt), max(dt), min(ts), max(ts), min(tn), max(tn), min(flag), max(flag) from t group by cube(z, n)"
   )
-  shares("a boolean aggregate")("select z, n, bool_and(flag), bool_or(flag), every(c > 0), count_if(c > 10) from t group by cube(z, n)")
-  shares("count of several columns")("select z, count(a, b), count(b, c, x), count(1), count(null) from t group by cube(z, n)")
+  shares("a boolean aggregate")(
+    "select z, n, bool_and(flag), bool_or(flag), every(c > 0), count_if(c > 10) from t group by cube(z, n)"
+  )
+  shares("count of several columns")(
+    "select z, count(a, b), count(b, c, x), count(1), count(null) from t group by cube(z, n)"
+  )
 
   // Decimals.
   for (precision <- Seq(1, 4, 7, 8, 10, 11, 14, 15, 17, 18, 19, 27, 28, 29, 37, 38)) {
@@ -116,7 +120,9 @@ trait AggregateTraps extends DifferentialSuite { this: AnyFunSuite =>
       Row(2, 1, 1L)
     )
     withConf("spark.sql.ansi.enabled" -> "true")(
-      checkSharedSql("select k, sum(v) s from onesided group by k union all select j, count(v) from onesided group by j")
+      checkSharedSql(
+        "select k, sum(v) s from onesided group by k union all select j, count(v) from onesided group by j"
+      )
     )
   }
   test("intervals that overflow") {
@@ -151,7 +157,9 @@ trait AggregateTraps extends DifferentialSuite { this: AnyFunSuite =>
       checkSharedSql(
         "select a k, sum(1 / z) filter (where z <> 0) v from t group by a union all select n, count(*) filter (where z = 0) from t group by n"
       )
-      checkSharedSql("select a, sum(100 div z) filter (where z > 0), max(c % z) filter (where z > 0) from t group by cube(a, b)")
+      checkSharedSql(
+        "select a, sum(100 div z) filter (where z > 0), max(c % z) filter (where z > 0) from t group by cube(a, b)"
+      )
     }
   }
   test("a division by zero behind a WHERE clause") {
@@ -168,7 +176,9 @@ trait AggregateTraps extends DifferentialSuite { this: AnyFunSuite =>
   }
   test("a short-circuit in an input") {
     inBothModes { _ =>
-      checkSharedSql("select a, sum(if(z = 0, 0, 1 / z)), count(case when z <> 0 then 1 / z end) from t group by cube(a, b)")
+      checkSharedSql(
+        "select a, sum(if(z = 0, 0, 1 / z)), count(case when z <> 0 then 1 / z end) from t group by cube(a, b)"
+      )
       checkSharedSql("select if(z = 0, -1, 6 div z) k, count(*) from t group by cube(if(z = 0, -1, 6 div z), a)")
     }
   }
@@ -207,7 +217,9 @@ trait AggregateTraps extends DifferentialSuite { this: AnyFunSuite =>
       Row(3, -0.0, Float.NaN),
       Row(4, Double.MinPositiveValue, 0.0f)
     )
-    checkSharedSql("select k, sum(v), avg(v), min(v), max(v), sum(w), avg(w), min(w), max(w) from extreme group by cube(k)")
+    checkSharedSql(
+      "select k, sum(v), avg(v), min(v), max(v), sum(w), avg(w), min(w), max(w) from extreme group by cube(k)"
+    )
     checkSharedSql("select v, w, count(*) from extreme group by cube(v, w)")
   }
   test("negative: exact floating point") {
@@ -221,7 +233,9 @@ trait AggregateTraps extends DifferentialSuite { this: AnyFunSuite =>
   test("char and varchar columns") {
     spark.sql("drop table if exists chars")
     spark.sql("create table chars (k char(5), v varchar(6), i int) using parquet")
-    spark.sql("insert into chars values ('a', 'x ', 1), ('a    ', 'x', 2), ('ab', 'x', 3), (null, null, 4), ('b', '', 5)")
+    spark.sql(
+      "insert into chars values ('a', 'x ', 1), ('a    ', 'x', 2), ('ab', 'x', 3), (null, null, 4), ('b', '', 5)"
+    )
     checkSharedSql("select k, v, count(*), sum(i), max(k), min(v) from chars group by cube(k, v)")
     checkSharedSql("select k, count(*) n from chars group by k union all select v, sum(i) from chars group by v")
     checkSharedSql("select k, v, count(*) from chars where k = 'a' group by rollup(k, v)")
@@ -255,7 +269,9 @@ trait AggregateTraps extends DifferentialSuite { this: AnyFunSuite =>
         s"select ${keys.mkString(", ")}, sum(c0) from wide group by ${keys.mkString(", ")} union all " +
         s"select ${keys.map(k => if (keys.indexOf(k) % 2 == 0) "null" else k).mkString(", ")}, max(c70) from wide group by ${keys.indices.filter(_ % 2 == 1).map(keys).mkString(", ")}"
     )
-    checkSharedSql(s"select ${keys.take(63).mkString(", ")}, count(*) from wide group by rollup(${keys.take(63).mkString(", ")})")
+    checkSharedSql(
+      s"select ${keys.take(63).mkString(", ")}, count(*) from wide group by rollup(${keys.take(63).mkString(", ")})"
+    )
     val sums = (0 until 75).map(i => s"sum(c$i), max(c$i)")
     checkSharedSql(s"select c0, c1, ${sums.mkString(", ")} from wide group by cube(c0, c1)")
     checkSharedSql(

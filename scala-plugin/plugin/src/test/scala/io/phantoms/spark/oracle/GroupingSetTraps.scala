@@ -74,13 +74,17 @@ trait GroupingSetTraps extends DifferentialSuite { this: AnyFunSuite =>
   shares("having on a key")("select a, b, count(*) n from t group by cube(a, b) having a > 1")
   shares("having a key is NULL")("select a, b, count(*) n from t group by cube(a, b) having a is null")
   shares("having on a grouping")("select a, b, count(*) n from t group by cube(a, b) having grouping(a) = 1")
-  shares("having on the grouping id")("select a, b, count(*) n from t group by cube(a, b) having grouping_id() in (0, 3)")
+  shares("having on the grouping id")(
+    "select a, b, count(*) n from t group by cube(a, b) having grouping_id() in (0, 3)"
+  )
   shares("having on an aggregate")("select a, b, count(*) n from t group by cube(a, b) having sum(c) > 200")
   shares("having on all three")(
     "select a, b from t group by cube(a, b) having grouping_id() < 3 and count(*) > 3 and (b = 'k1' or b is null)"
   )
   shares("having on an aggregate that is not selected")("select b from t group by rollup(b, a) having max(c) % 2 = 0")
-  shares("a filter above")("select * from (select a, b, count(*) n from t group by cube(a, b)) where b = 'k1' and n > 2")
+  shares("a filter above")(
+    "select * from (select a, b, count(*) n from t group by cube(a, b)) where b = 'k1' and n > 2"
+  )
   declines("negative: having leaves one set", "SINGLE_AGGREGATE")(
     "select a, count(*) n from t group by cube(a) having grouping_id() = 0"
   )
@@ -88,11 +92,16 @@ trait GroupingSetTraps extends DifferentialSuite { this: AnyFunSuite =>
   // A key as the input of an aggregate sees the value, not the NULL of the grouping.
   shares("a key as input")("select a, b, sum(a), min(a), max(b), count(a), count(b), avg(a) from t group by cube(a, b)")
   shares("an expression of a key as input")("select a, sum(a + 1), count(a is null) from t group by rollup(a, b)")
-  shares("a key in a FILTER clause")("select a, count(*) filter (where a > 1), sum(c) filter (where b = 'k1') from t group by cube(a, b)")
+  shares("a key in a FILTER clause")(
+    "select a, count(*) filter (where a > 1), sum(c) filter (where b = 'k1') from t group by cube(a, b)"
+  )
   shares("a key expression as input")("select a % 2, sum(a % 2), max(c) from t group by cube(a % 2, b)")
 
   // Keys of all types.
-  for (key <- Seq("a", "b", "c", "d", "w", "x", "f", "flag", "by", "sh", "dt", "ts", "tn", "bin", "s", "r", "ym", "ds", "n"))
+  for (
+    key <-
+      Seq("a", "b", "c", "d", "w", "x", "f", "flag", "by", "sh", "dt", "ts", "tn", "bin", "s", "r", "ym", "ds", "n")
+  )
     shares(s"a key of column $key")(s"select $key, z, count(*), sum(c), count($key) from t group by cube($key, z)")
   shares("keys of several types at once")(
     "select a, b, d, w, x, flag, s, count(*) from t group by grouping sets ((a, b, d), (w, x), (flag, s, b), (x, a), ())"
@@ -102,7 +111,7 @@ trait GroupingSetTraps extends DifferentialSuite { this: AnyFunSuite =>
   )
   shares("keys narrower than a word, signed")("select by, sh, flag, a, count(*) from t group by cube(by, sh, flag, a)")
   shares("a TIME key")(
-    "select h, b, count(*), max(c) from (select cast(concat('0', z, ':30:00') as time) h, b, c from t) group by cube(h, b)"
+    "select h, b, count(*), max(c), min(h) from (select cast(concat('0', z, ':30:00') as time) h, b, c from t) group by cube(h, b)"
   )
   shares("tumbling windows as keys")(
     "select window(ts, '1 hour') w, a, count(*) from t group by cube(window(ts, '1 hour'), a)"
@@ -150,11 +159,17 @@ trait GroupingSetTraps extends DifferentialSuite { this: AnyFunSuite =>
   shares("joined with a table")(
     "select name, q.n from (select a, count(*) n from t group by rollup(a, b)) q left join dim on q.a = dim.a"
   )
-  shares("aggregated again")("select b, sum(n), count(*) from (select a, b, count(*) n from t group by cube(a, b)) group by b")
+  shares("aggregated again")(
+    "select b, sum(n), count(*) from (select a, b, count(*) n from t group by cube(a, b)) group by b"
+  )
   shares("over a join")("select name, b, sum(c), count(*) from t join dim on t.a = dim.a group by cube(name, b)")
-  shares("over an outer join")("select name, b, sum(c), count(name) from t left join dim on t.a = dim.a group by cube(name, b)")
+  shares("over an outer join")(
+    "select name, b, sum(c), count(name) from t left join dim on t.a = dim.a group by cube(name, b)"
+  )
   shares("over a distinct")("select a, b, count(*) from (select distinct a, b, z from t) group by cube(a, b)")
-  shares("over an aggregate")("select a, b, sum(n) from (select a, b, count(*) n from t group by a, b, dt) group by rollup(a, b)")
+  shares("over an aggregate")(
+    "select a, b, sum(n) from (select a, b, count(*) n from t group by a, b, dt) group by rollup(a, b)"
+  )
   shares("over an explode")("select a, e, count(*) from (select a, explode(r) e from t) group by cube(a, e)")
   shares("in a subquery of a filter")(
     "select a, c from t where c > (select max(n) from (select count(*) n from t group by cube(a, b)))"
@@ -169,7 +184,10 @@ trait GroupingSetTraps extends DifferentialSuite { this: AnyFunSuite =>
   declines("negative: DISTINCT", "DISTINCT_AGGREGATE")(
     "select a, count(distinct b), count(distinct b) filter (where z > 0) from t group by cube(a, dt)"
   )
-  declines("negative: other functions", "UNSUPPORTED_FUNCTION")("select a, approx_count_distinct(b) from t group by cube(a, dt)")
+  declines(
+    "negative: other functions",
+    "UNSUPPORTED_FUNCTION"
+  )("select a, approx_count_distinct(b) from t group by cube(a, dt)")
   declines("negative: a subquery in a filter clause", "SUBQUERY")(
     "select a, count(*) filter (where c > (select avg(a) from dim)) from t group by cube(a, b)"
   )

@@ -57,7 +57,9 @@ object OracleTables {
         some((random.nextInt(6) - 3).toByte),
         some((random.nextInt(4) * 10000 - 20000).toShort),
         some(Date.valueOf(s"2024-01-0${1 + random.nextInt(5)}")),
-        some(Timestamp.valueOf(s"${if (random.nextBoolean()) "1969" else "2024"}-03-31 0${random.nextInt(4)}:30:00.000001")),
+        some(
+          Timestamp.valueOf(s"${if (random.nextBoolean()) "1969" else "2024"}-03-31 0${random.nextInt(4)}:30:00.000001")
+        ),
         some(LocalDateTime.of(2024, 3, 31, random.nextInt(4), 30 * random.nextInt(2))),
         some(Array.fill(random.nextInt(3))(random.nextInt(2).toByte)),
         some(Row(some(random.nextInt(2)), some("v" + random.nextInt(2)))),

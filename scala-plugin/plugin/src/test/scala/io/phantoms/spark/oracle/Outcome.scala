@@ -178,7 +178,10 @@ object Rows {
 
   private def nearDoubles(x: Double, y: Double): Boolean =
     java.lang.Double.compare(x, y) == 0 || x == y ||
-      (!x.isInfinite && !y.isInfinite && math.abs(x - y) <= Tolerance * math.max(1.0, math.max(math.abs(x), math.abs(y))))
+      (!x.isInfinite && !y.isInfinite && math.abs(x - y) <= Tolerance * math.max(
+        1.0,
+        math.max(math.abs(x), math.abs(y))
+      ))
 
   /** A value to the bit: -0.0 is not 0.0, one NaN is not another, decimals have scales. */
   def text(value: Any): String = value match {
@@ -188,7 +191,8 @@ object Rows {
     case b: Array[Byte] => b.map(x => f"$x%02x").mkString("0x", "", "")
     case r: Row => r.toSeq.map(text).mkString("{", ",", "}")
     case s: scala.collection.Seq[_] => s.map(text).mkString("[", ",", "]")
-    case m: scala.collection.Map[_, _] => m.map { case (k, v) => text(k) + "->" + text(v) }.toSeq.sorted.mkString("<", ",", ">")
+    case m: scala.collection.Map[_, _] =>
+      m.map { case (k, v) => text(k) + "->" + text(v) }.toSeq.sorted.mkString("<", ",", ">")
     case s: String => "'" + s + "'"
     case other => s"${other.getClass.getSimpleName}:$other"
   }

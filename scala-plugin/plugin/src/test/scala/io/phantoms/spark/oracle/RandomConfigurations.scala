@@ -62,11 +62,12 @@ object RandomConfigurations {
 
   /** Groupings with the queries that they answer; now and then two relations of one grouping share its queries out. */
   private def groups(problem: Problem, random: Random): Vector[(BitSet, Vector[Int])] =
-    problem.queries.indices.toVector.groupBy(problem.queries).toVector.sortBy(_._2.head).flatMap { case (keys, queries) =>
-      if (queries.size > 1 && random.nextInt(3) == 0) {
-        val (some, others) = random.shuffle(queries).splitAt(1 + random.nextInt(queries.size - 1))
-        Vector((keys, some.sorted), (keys, others.sorted))
-      } else Vector((keys, queries))
+    problem.queries.indices.toVector.groupBy(problem.queries).toVector.sortBy(_._2.head).flatMap {
+      case (keys, queries) =>
+        if (queries.size > 1 && random.nextInt(3) == 0) {
+          val (some, others) = random.shuffle(queries).splitAt(1 + random.nextInt(queries.size - 1))
+          Vector((keys, some.sorted), (keys, others.sorted))
+        } else Vector((keys, queries))
     }
 
   /** Mostly a union of a few queries, as in the feeding graph; sometimes more attributes than anybody asked for. */

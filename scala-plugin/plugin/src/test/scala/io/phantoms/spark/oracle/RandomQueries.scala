@@ -28,8 +28,9 @@ final class RandomQueries(table: RandomTable, random: Random) {
 
   private def keyExpression(c: RandomColumn): String = if (random.nextInt(4) > 0) c.name
   else c.dataType match {
-    case IntegerType | LongType | ShortType | ByteType => pick(Vector(s"${c.name} % 3", s"-${c.name}", s"${c.name} > 4"))
-      .replace(s"-${c.name}", if (c.dataType == ByteType) s"cast(${c.name} as int) * -1" else s"-${c.name}")
+    case IntegerType | LongType | ShortType | ByteType =>
+      pick(Vector(s"${c.name} % 3", s"-${c.name}", s"${c.name} > 4"))
+        .replace(s"-${c.name}", if (c.dataType == ByteType) s"cast(${c.name} as int) * -1" else s"-${c.name}")
     case StringType => pick(Vector(s"upper(${c.name})", s"length(${c.name})", s"substr(${c.name}, 1, 2)"))
     case _: DecimalType => s"cast(${c.name} as int)"
     case DoubleType | FloatType => pick(Vector(s"-${c.name}", s"${c.name} * 2", s"abs(${c.name})"))
@@ -44,7 +45,8 @@ final class RandomQueries(table: RandomTable, random: Random) {
   private def condition(): String = {
     val c = pick(table.columns)
     c.dataType match {
-      case _: NumericType => pick(Vector(s"${c.name} > 3", s"${c.name} <= 10", s"${c.name} is not null", s"${c.name} <> 1"))
+      case _: NumericType =>
+        pick(Vector(s"${c.name} > 3", s"${c.name} <= 10", s"${c.name} is not null", s"${c.name} <> 1"))
       case StringType => pick(Vector(s"${c.name} > 's'", s"${c.name} is null", s"length(${c.name}) < 5"))
       case BooleanType => c.name
       case DateType => s"${c.name} < date'1970-01-05'"
@@ -54,8 +56,15 @@ final class RandomQueries(table: RandomTable, random: Random) {
   }
 
   private def input(c: RandomColumn): String = c.dataType match {
-    case _: NumericType => pick(Vector(c.name, c.name, c.name, s"${c.name} * 2", s"coalesce(${c.name}, 1)", s"if(${condition()}, ${c.name}, null)"))
-      .replace(s"${c.name} * 2", if (c.dataType == ShortType) s"cast(${c.name} as long) * 2" else s"${c.name} * 2")
+    case _: NumericType => pick(Vector(
+        c.name,
+        c.name,
+        c.name,
+        s"${c.name} * 2",
+        s"coalesce(${c.name}, 1)",
+        s"if(${condition()}, ${c.name}, null)"
+      ))
+        .replace(s"${c.name} * 2", if (c.dataType == ShortType) s"cast(${c.name} as long) * 2" else s"${c.name} * 2")
     case StringType => pick(Vector(c.name, s"concat(${c.name}, 'x')", s"lower(${c.name})"))
     case _ => c.name
   }
@@ -63,10 +72,12 @@ final class RandomQueries(table: RandomTable, random: Random) {
   /** Functions whose results union well with their like: a family per column. */
   private def aggregate(family: String): String = {
     val numbers = table.columns.filter(c => c.dataType.isInstanceOf[NumericType] && c.dataType != ByteType)
-    val ordered = table.columns.filter(c => !Seq(BinaryType).contains(c.dataType) && (c.dataType match {
-      case _: StructType | _: ArrayType => false
-      case _ => true
-    }))
+    val ordered = table.columns.filter(c =>
+      !Seq(BinaryType).contains(c.dataType) && (c.dataType match {
+        case _: StructType | _: ArrayType => false
+        case _ => true
+      })
+    )
     val call = family match {
       case "sum" if numbers.nonEmpty => s"sum(${input(pick(numbers))})"
       case "avg" if numbers.nonEmpty => s"avg(${input(pick(numbers))})"
@@ -98,7 +109,13 @@ final class RandomQueries(table: RandomTable, random: Random) {
     val aggregates = Vector.fill(random.nextInt(5))(aggregate(pick(families)))
     val ids = maybe(2)("grouping_id() gid, ") + maybe(3)(s"grouping(${pick(keys)}) gk, ")
     val having = maybe(5)(" having " + pick(
-      Vector("count(*) > 1", "grouping_id() > 0", s"${pick(keys)} is not null", "grouping_id() % 2 = 1", "count(*) % 2 = 0")
+      Vector(
+        "count(*) > 1",
+        "grouping_id() > 0",
+        s"${pick(keys)} is not null",
+        "grouping_id() % 2 = 1",
+        "count(*) % 2 = 0"
+      )
     ))
     val named = (keys ++ aggregates).zipWithIndex.map { case (e, i) => s"$e c$i" }
     s"select $ids${(named :+ "count(*) cnt").mkString(", ")} from ${table.view}${where()} group by $grouping$having"
@@ -120,7 +137,8 @@ final class RandomQueries(table: RandomTable, random: Random) {
         if (random.nextInt(4) == 0) call.takeWhile(_ != '~').split(" filter ").head else call
       }
       val shown = (out ++ own).zipWithIndex.map { case (e, i) => s"$e c$i" } :+ "count(*) cnt"
-      val group = if (keys.isEmpty) "" else if (keys.size > 1 && random.nextInt(5) == 0) s" group by rollup(${keys.mkString(", ")})"
+      val group = if (keys.isEmpty) ""
+      else if (keys.size > 1 && random.nextInt(5) == 0) s" group by rollup(${keys.mkString(", ")})"
       else s" group by ${keys.mkString(", ")}"
       val having = maybe(6)(" having " + pick(Vector("count(*) > 1", "count(*) < 20", "count(*) is not null")))
       s"select ${shown.mkString(", ")} from ${table.view}$filter$group$having"

@@ -27,7 +27,9 @@ trait UnionTraps extends DifferentialSuite { this: AnyFunSuite =>
   shares("nullability differs by branch")(
     "select n k, count(*) m from t group by n union all select a, count(*) from t group by a union all select 3, count(c) from t"
   )
-  shares("nothing may be NULL")("select n k, count(*) m from t group by n union all select n + 1, count(c) from t group by n + 1")
+  shares("nothing may be NULL")(
+    "select n k, count(*) m from t group by n union all select n + 1, count(c) from t group by n + 1"
+  )
   shares("functions differ by filter only")(
     """select a k, count(*) filter (where z = 0) p, sum(c) filter (where flag) q from t group by a
       |union all select z, count(*) filter (where z > 0), sum(c) filter (where not flag) from t group by z
@@ -36,8 +38,12 @@ trait UnionTraps extends DifferentialSuite { this: AnyFunSuite =>
   shares("columns pruned differently")(
     "select k, n from (select a k, count(*) n, sum(c) s from t group by a union all select z, count(*), max(by) from t group by z)"
   )
-  shares("only keys are left")("select k from (select a k, count(*) n from t group by a union all select z, count(*) from t group by z)")
-  shares("columns swapped")("select n, k from (select a k, count(*) n from t group by a union all select z, count(*) from t group by z)")
+  shares("only keys are left")(
+    "select k from (select a k, count(*) n from t group by a union all select z, count(*) from t group by z)"
+  )
+  shares("columns swapped")(
+    "select n, k from (select a k, count(*) n from t group by a union all select z, count(*) from t group by z)"
+  )
   shares("duplicate columns")(
     "select a, a as a2, count(*), count(*) from t group by a union all select z, z, count(*), sum(n) from t group by z"
   )

@@ -73,7 +73,7 @@ class SamplerSuite extends StatsSuite {
     val s = estimated(problem(workload(spark.read.parquet(rows), Seq("small"), Seq("middle"), Seq("flow"))))
     assertWithin(s.flowLength(BitSet(2)), 40, 2.0, "flow")
     assertWithin(s.flowLength(BitSet(1)), 1, 1.15, "middle")
-    assertWithin(s.flowLength(BitSet(0)), 1, 1.01, "small")
+    assertWithin(s.flowLength(BitSet(0)), 1, 1.05, "small")
     assertWithin(s.flowLength(BitSet(1, 2)), 1, 1.15, "flow with a random key")
   }
 
@@ -134,9 +134,10 @@ class SamplerSuite extends StatsSuite {
   test("the second planning reads nothing, a changed file set is sampled again") {
     val at = writeRows("growing", 50000)
     val cache = new SampleCache(1L << 22)
+    val schema = spark.read.parquet(rows).schema
     def plan(keys: Seq[String]*): Unit = {
       spark.catalog.refreshByPath(at)
-      val w = workload(spark.read.schema(spark.read.parquet(rows).schema).parquet(at), keys: _*)
+      val w = workload(spark.read.schema(schema).parquet(at), keys: _*)
       val _ = problem(w, cache = cache)
     }
     assert(jobs(plan(Seq("small", "middle"), Seq("zipf"))) == 1)
@@ -169,7 +170,7 @@ class SamplerSuite extends StatsSuite {
     val df = spark.read.parquet(rows).select(fails(col("small")).as("k"))
     val cache = new SampleCache(1L << 20)
     val log = new LogAppender("sample failure")
-    withLogAppender(log) {
+    withLogAppender(log, Seq(Sampler.getClass.getName.stripSuffix("$"))) {
       val s = estimated(problem(workload(df, Seq("k")), cache = cache))
       assert(s.groupsOf(BitSet(0)).source == StatisticSource.Default)
       assert(s.rows == n && s.groups(BitSet(0)) >= 1)
@@ -214,14 +215,28 @@ class SamplerSuite extends StatsSuite {
     val at = writeRows("large", 3000000, files = 4)
     val w = workload(spark.read.parquet(at), Seq("small", "middle"), Seq("zipf", "flow"), Seq("holes"))
     val _ = problem(workload(spark.read.parquet(rows), Seq("small"))) // warm
-    val start = System.nanoTime()
-    val p = problem(w)
-    val millis = (System.nanoTime() - start) / 1e6
-    info(f"planned in $millis%.0f ms")
-    assert(p.statistics.rows == 3000000)
+    def timed[T](body: => T): (T, Double) = {
+      val start = System.nanoTime()
+      val result = body
+      (result, (System.nanoTime() - start) / 1e6)
+    }
+    val planned = (1 to 3).map(_ => timed(problem(w)))
+    info(planned.map(p => f"${p._2}%.0f").mkString("planned without a cached sample in ", ", ", " ms"))
+    planned.foreach { case (p, _) => assert(p.statistics.rows == 3000000) }
     val in = input(spark.read.parquet(at))
     val keys: Seq[Attribute] = in.leaf.output
-    val s = Sampler.sample(spark, in, keys, SamplingOptions()).fold(fail(_), identity)
+    val sampled = (1 to 3).map(_ => timed(Sampler.sample(spark, in, keys, SamplingOptions()).fold(fail(_), identity)))
+    info(sampled.map(p => f"${p._2}%.0f").mkString("sampled in ", ", ", " ms"))
+    val s = sampled.head._1
+    // CPU time, which neighbours on the machine do not change.
+    val cpu = java.lang.management.ManagementFactory.getThreadMXBean
+    for (precise <- Seq(true, false)) {
+      val before = cpu.getCurrentThreadCpuTime
+      s.keys.combinations(if (precise) 3 else 4).foreach(k => s.distinct(k, 3e6, precise))
+      val each = (cpu.getCurrentThreadCpuTime - before) / 1e6 / s.keys.combinations(if (precise) 3 else 4).size
+      info(f"one estimate takes $each%.2f ms of CPU${if (precise) "" else " in haste"}")
+      assert(each < 50)
+    }
     assert(s.read <= 4L * SamplingOptions.DefaultRows)
   }
 

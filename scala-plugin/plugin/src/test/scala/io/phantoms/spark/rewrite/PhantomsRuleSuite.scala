@@ -1,0 +1,187 @@
+package io.phantoms.spark.rewrite
+
+import scala.collection.immutable.BitSet
+import scala.collection.mutable
+
+import io.phantoms.spark.{BuildInfo, PhantomsConf, PhantomsSettings}
+import io.phantoms.spark.choose._
+import io.phantoms.spark.detect._
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Subquery, Union}
+import org.scalatest.funsuite.AnyFunSuite
+
+/** The rule alone: what it makes of a workload is done by plain groupBys here. */
+class PhantomsRuleSuite extends AnyFunSuite with DetectionTestSession {
+
+  private final class PlainSharing(beneficial: Workload => Boolean = _ => true) extends Sharing {
+    val built: mutable.Buffer[Workload] = mutable.ArrayBuffer.empty
+
+    override def problem(session: SparkSession, workload: Workload, settings: PhantomsSettings): Problem = {
+      val share = beneficial(workload)
+      Problem(
+        workload.keys.map(k => KeyAttribute(k.sql, 32)),
+        workload.queries.map(_.keys),
+        if (share) 64 else 0,
+        new Statistics {
+          def rows: Double = 1000
+          def groups(keys: BitSet): Double = 10
+          def flowLength(keys: BitSet): Double = 1
+        },
+        Machine(),
+        settings.lftaMemory,
+        2
+      )
+    }
+
+    override def choose(problem: Problem, settings: PhantomsSettings): Choice = {
+      val each = problem.queries.zipWithIndex.map { case (keys, i) =>
+        Relation(keys, Vector(i), -1, 0, Placement.Shipped(BitSet.empty, 1))
+      }
+      if (problem.bufferBits > 0) Choice(Some(Configuration(each.toVector)), 1e6, 4e6, "test")
+      else Choice(None, 4e6, 4e6, "test")
+    }
+
+    override def build(
+        workload: Workload,
+        problem: Problem,
+        configuration: Configuration,
+        notation: String
+    ): Either[DeclineReason, LogicalPlan] = {
+      built += workload
+      Right(WorkloadOracle.plan(workload))
+    }
+  }
+
+  private val cube = "select a, b, sum(c) from t group by cube(a, b)"
+  private val union =
+    "select a, count(*) from t group by a union all select length(b), max(c) from t group by length(b)"
+
+  private def decisions(rule: PhantomsRule, plan: LogicalPlan): (LogicalPlan, Seq[Decision]) = {
+    var result = plan
+    val found = DecisionRecorder.during { result = rule(plan) }
+    (result, found)
+  }
+
+  private def codes(found: Seq[Decision]): Seq[String] = found.map {
+    case _: Shared => "SHARED"
+    case Declined(_, reason) => reason.code
+  }
+
+  private def assertUntouched(rule: PhantomsRule, sql: String, expected: String*): Unit = {
+    val plan = planFor(sql)
+    val (result, found) = decisions(rule, plan)
+    assert(result eq plan)
+    assert(codes(found) == expected)
+    ()
+  }
+
+  for (sql <- Seq(cube, union)) test(s"rewritten once, and the second time nothing is found: $sql") {
+    val sharing = new PlainSharing
+    val rule = new PhantomsRule(spark, sharing)
+    val plan = planFor(sql)
+    val (result, found) = decisions(rule, plan)
+    assert(!(result eq plan) && codes(found) == Seq("SHARED"))
+    assert(result.output.map(a => (a.exprId, a.name, a.dataType)) == plan.output.map(a =>
+      (a.exprId, a.name, a.dataType)
+    ))
+    assert(WorkloadOracle.rows(spark, result) == WorkloadOracle.multiset(spark.sql(sql).collect().toSeq))
+    assert(sharing.built.size == 1)
+  }
+
+  test("a plan is left as it is, the same instance") {
+    val rule = new PhantomsRule(spark, new PlainSharing)
+    assertUntouched(rule, "select a, count(*) from t group by a", "SINGLE_AGGREGATE")
+    assertUntouched(rule, "select a from t where c > 3")
+    assertUntouched(rule, "select a, b, stddev(c) from t group by cube(a, b)", "UNSUPPORTED_FUNCTION")
+    assertUntouched(
+      rule,
+      "select * from (select a, count(*) from t group by a) l join (select a, sum(c) from t group by a) r on l.a = r.a",
+      "UNSUPPORTED_SHAPE"
+    )
+  }
+
+  test("no benefit") {
+    assertUntouched(new PhantomsRule(spark, new PlainSharing(_ => false)), cube, "NO_BENEFIT")
+  }
+
+  test("the switch") {
+    withConf(PhantomsConf.Enabled.key -> "false") {
+      val sharing = new PlainSharing
+      assertUntouched(new PhantomsRule(spark, sharing), cube, "DISABLED")
+      assert(sharing.built.isEmpty)
+    }
+  }
+
+  test("the switches of the two shapes") {
+    val rule = new PhantomsRule(spark, new PlainSharing)
+    withConf(PhantomsConf.GroupingSetsEnabled.key -> "false")(assertUntouched(rule, cube, "DISABLED"))
+    withConf(PhantomsConf.MultiAggregateEnabled.key -> "false")(assertUntouched(rule, union, "DISABLED"))
+  }
+
+  test("limits of a workload") {
+    val rule = new PhantomsRule(spark, new PlainSharing)
+    withConf(PhantomsConf.MaxQueries.key -> "3")(assertUntouched(rule, cube, "TOO_MANY_QUERIES"))
+    withConf(PhantomsConf.ExactFloatingPoint.key -> "true") {
+      assertUntouched(rule, "select a, b, avg(x) from t group by cube(a, b)", "EXACT_FLOATING_POINT")
+      assert(codes(decisions(rule, planFor("select a, b, max(x) from t group by cube(a, b)"))._2) == Seq("SHARED"))
+    }
+  }
+
+  test("another Spark minor") {
+    val sharing = new PlainSharing
+    val rule = new PhantomsRule(spark, sharing, BuildInfo("0", "4.1", "4.1.0"), running = "4.2.0")
+    assertUntouched(rule, cube, "WRONG_SPARK")
+    assert(new BuildInfo("0", "4.2", "4.2.0").fits("4.2.3"))
+    assert(!new BuildInfo("0", "4.2", "4.2.0").fits("4.20.0"))
+  }
+
+  test("streaming") {
+    val stream = spark.readStream.format("rate").load()
+    stream.createOrReplaceTempView("stream")
+    val plan = spark.sql("select value, count(*) from stream group by cube(value)").queryExecution.analyzed
+    val (result, found) = decisions(new PhantomsRule(spark, new PlainSharing), plan)
+    assert((result eq plan) && codes(found) == Seq("STREAMING"))
+  }
+
+  test("a bug of ours leaves the plan, unless strict") {
+    val broken = new Sharing {
+      def problem(session: SparkSession, workload: Workload, settings: PhantomsSettings): Problem =
+        throw new NoSuchMethodError("moved")
+      def choose(problem: Problem, settings: PhantomsSettings): Choice = fail()
+      def build(w: Workload, p: Problem, c: Configuration, n: String): Either[DeclineReason, LogicalPlan] = fail()
+    }
+    assertUntouched(new PhantomsRule(spark, broken), cube, "INTERNAL_ERROR")
+    withConf(PhantomsConf.Strict.key -> "true") {
+      val plan = planFor(cube)
+      assertThrows[NoSuchMethodError](new PhantomsRule(spark, broken)(plan))
+    }
+  }
+
+  test("below the root of a subquery") {
+    val plan = Subquery(planFor(cube), correlated = false)
+    val (result, found) = decisions(new PhantomsRule(spark, new PlainSharing), plan)
+    assert(result.isInstanceOf[Subquery] && codes(found) == Seq("SHARED"))
+  }
+
+  test("one part of a union is shared, the other left for want of benefit") {
+    val sql = s"$union union all select a, count(*) from dim group by a union all select length(name), count(*) " +
+      "from dim group by length(name)"
+    val sharing = new PlainSharing(_.keys.exists(_.sql.contains("b")))
+    val plan = planFor(sql)
+    val (result, found) = decisions(new PhantomsRule(spark, sharing), plan)
+    assert(codes(found).sorted == Seq("NO_BENEFIT", "SHARED"))
+    assert(result.output.map(_.exprId) == plan.output.map(_.exprId))
+    assert(result.collect { case u: Union => u.children.size }.head == 3)
+    assert(WorkloadOracle.rows(spark, result) == WorkloadOracle.multiset(spark.sql(sql).collect().toSeq))
+  }
+
+  test("a workload whose input is a workload") {
+    val sql = "with v as (select a, b, dt, sum(c) c from t group by cube(a, b, dt)) " +
+      "select a, count(*) from v group by a union all select length(b), max(c) from v group by length(b)"
+    val plan = planFor(sql)
+    val (result, found) = decisions(new PhantomsRule(spark, new PlainSharing), plan)
+    assert(codes(found).count(_ == "SHARED") == 2)
+    assert(WorkloadOracle.rows(spark, result) == WorkloadOracle.multiset(spark.sql(sql).collect().toSeq))
+  }
+}
