@@ -115,8 +115,8 @@ trait DifferentialSuite extends BeforeAndAfterAll with Assertions { this: Suite 
     (expected.result, actual.result) match {
       case (Right(wanted), Right(got)) =>
         val difference =
-          if (ordered) Rows.orderedDifference(wanted, got, expected.inexact)
-          else Rows.difference(wanted, got, expected.inexact)
+          if (ordered) Rows.orderedDifference(wanted, got, expected.inexact, expected.signless)
+          else Rows.difference(wanted, got, expected.inexact, expected.signless)
         difference.foreach(d => fail(s"$d\n$context"))
         assert(actual.schema.map(_.name) == expected.schema.map(_.name), context)
         assert(actual.schema.map(_.dataType) == expected.schema.map(_.dataType), context)

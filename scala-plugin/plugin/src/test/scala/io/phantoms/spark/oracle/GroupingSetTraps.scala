@@ -111,7 +111,7 @@ trait GroupingSetTraps extends DifferentialSuite { this: AnyFunSuite =>
   )
   shares("keys narrower than a word, signed")("select by, sh, flag, a, count(*) from t group by cube(by, sh, flag, a)")
   shares("a TIME key")(
-    "select h, b, count(*), max(c) from (select cast(concat('0', z, ':30:00') as time) h, b, c from t) group by cube(h, b)"
+    "select h, b, count(*), max(c), min(h) from (select cast(concat('0', z, ':30:00') as time) h, b, c from t) group by cube(h, b)"
   )
   shares("tumbling windows as keys")(
     "select window(ts, '1 hour') w, a, count(*) from t group by cube(window(ts, '1 hour'), a)"

@@ -6,12 +6,12 @@ import scala.util.control.NonFatal
 import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.catalyst.expressions.{Expression, ExprId}
-import org.apache.spark.sql.catalyst.expressions.aggregate.{Average, Sum}
+import org.apache.spark.sql.catalyst.expressions.aggregate.{Average, Max, Min, Sum}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.{ReusedSubqueryExec, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
-import org.apache.spark.sql.types.{DoubleType, FloatType, StructType}
+import org.apache.spark.sql.types.{DataType, DoubleType, FloatType, StructType}
 
 /**
  * What a query did: rows or an error, and the plan that ran.
@@ -21,6 +21,8 @@ import org.apache.spark.sql.types.{DoubleType, FloatType, StructType}
  * @param result rows, or the error's class
  * @param nodes names of all physical operators of the final plan, through stages, reuse and subqueries
  * @param inexact ordinals of columns that hold sums of floats, whose order of addition is free
+ * @param signless ordinals of columns that hold minima or maxima of floats: of 0.0 and -0.0 Spark keeps whichever came
+ *   first, and the order of merging is free
  */
 final case class Outcome(
     declared: StructType,
@@ -28,6 +30,7 @@ final case class Outcome(
     result: Either[String, Seq[Row]],
     nodes: Seq[String],
     inexact: Set[Int],
+    signless: Set[Int],
     plan: String
 ) {
   def isShared: Boolean = nodes.contains("PhantomsLfta") && nodes.contains("PhantomsMerge")
@@ -47,7 +50,7 @@ object Outcome {
       } catch { case NonFatal(e) => Left(errorClass(e)) }
     val planned = df != null && (try { val _ = df.queryExecution.executedPlan; true }
     catch { case NonFatal(_) => false })
-    if (!planned) Outcome(new StructType, new StructType, result, Nil, Set.empty, "no plan")
+    if (!planned) Outcome(new StructType, new StructType, result, Nil, Set.empty, Set.empty, "no plan")
     else {
       val physical = df.queryExecution.executedPlan
       Outcome(
@@ -55,7 +58,8 @@ object Outcome {
         df.queryExecution.optimizedPlan.schema,
         result,
         operators(physical).map(_.nodeName),
-        inexactColumns(df.queryExecution.analyzed),
+        columns(df.queryExecution.analyzed)(addsFloats),
+        columns(df.queryExecution.analyzed)(picksFloat),
         physical.toString
       )
     }
@@ -80,29 +84,37 @@ object Outcome {
     named.lastOption.getOrElse(chain.last.getClass.getName + ": " + chain.last.getMessage)
   }
 
-  /** Ordinals of float columns that are made from a sum or average computed in floats. */
-  def inexactColumns(plan: LogicalPlan): Set[Int] = {
-    val ids = inexact(plan)
-    plan.output.zipWithIndex.collect {
-      case (a, i) if ids(a.exprId) && (a.dataType == DoubleType || a.dataType == FloatType) => i
-    }.toSet
+  private def isFloat(t: DataType): Boolean = t == DoubleType || t == FloatType
+
+  private def addsFloats(e: Expression): Boolean = e match {
+    case s: Sum => s.dataType == DoubleType
+    // Averages of integers are sums of doubles as well.
+    case a: Average => a.dataType == DoubleType
+    case _ => false
   }
 
-  private def inexact(plan: LogicalPlan): Set[ExprId] = {
-    val below = plan.children.map(inexact)
+  private def picksFloat(e: Expression): Boolean = e match {
+    case m: Min => isFloat(m.dataType)
+    case m: Max => isFloat(m.dataType)
+    case _ => false
+  }
+
+  /** Ordinals of float columns that are made from the result of an aggregate of the given kind. */
+  private def columns(plan: LogicalPlan)(kind: Expression => Boolean): Set[Int] = {
+    val ids = madeFrom(plan, kind)
+    plan.output.zipWithIndex.collect { case (a, i) if ids(a.exprId) && isFloat(a.dataType) => i }.toSet
+  }
+
+  private def madeFrom(plan: LogicalPlan, kind: Expression => Boolean): Set[ExprId] = {
+    val below = plan.children.map(madeFrom(_, kind))
     val all = below.flatten.toSet
-    def isInexact(e: Expression): Boolean = e.references.exists(a => all(a.exprId)) || e.exists {
-      case s: Sum => s.dataType == DoubleType
-      // Averages of integers are sums of doubles as well.
-      case a: Average => a.dataType == DoubleType
-      case _ => false
-    }
+    def isMade(e: Expression): Boolean = e.references.exists(a => all(a.exprId)) || e.exists(kind)
     plan match {
       case u: Union =>
         u.output.indices.filter(i => u.children.zip(below).exists { case (c, ids) => ids(c.output(i).exprId) })
           .map(u.output(_).exprId).toSet
-      case p: Project => p.projectList.filter(isInexact).map(_.exprId).toSet
-      case a: Aggregate => a.aggregateExpressions.filter(isInexact).map(_.exprId).toSet
+      case p: Project => p.projectList.filter(isMade).map(_.exprId).toSet
+      case a: Aggregate => a.aggregateExpressions.filter(isMade).map(_.exprId).toSet
       case _ => all
     }
   }
@@ -113,8 +125,14 @@ object Rows {
   val Tolerance = 1e-9
 
   /** A description of the first differences; None when equal. */
-  def difference(expected: Seq[Row], actual: Seq[Row], inexact: Set[Int]): Option[String] = {
-    def exactPart(r: Row): Seq[String] = (0 until r.length).filterNot(inexact).map(i => text(r.get(i)))
+  def difference(
+      expected: Seq[Row],
+      actual: Seq[Row],
+      inexact: Set[Int],
+      signless: Set[Int] = Set.empty
+  ): Option[String] = {
+    def exactPart(r: Row): Seq[String] =
+      (0 until r.length).filterNot(inexact).map(i => text(if (signless(i)) unsigned(r.get(i)) else r.get(i)))
     val wanted = expected.groupBy(exactPart)
     val got = actual.groupBy(exactPart)
     val problems = mutable.ArrayBuffer.empty[String]
@@ -134,12 +152,23 @@ object Rows {
   }
 
   /** Like [[difference]] for rows whose order is said. */
-  def orderedDifference(expected: Seq[Row], actual: Seq[Row], inexact: Set[Int]): Option[String] =
-    difference(expected, actual, inexact).orElse(
+  def orderedDifference(
+      expected: Seq[Row],
+      actual: Seq[Row],
+      inexact: Set[Int],
+      signless: Set[Int]
+  ): Option[String] =
+    difference(expected, actual, inexact, signless).orElse(
       expected.zip(actual).zipWithIndex.collectFirst {
-        case ((e, a), i) if difference(Seq(e), Seq(a), inexact).isDefined => s"row $i is $a, expected $e"
+        case ((e, a), i) if difference(Seq(e), Seq(a), inexact, signless).isDefined => s"row $i is $a, expected $e"
       }
     )
+
+  private def unsigned(value: Any): Any = value match {
+    case d: Double if d == 0.0 => 0.0
+    case f: Float if f == 0.0f => 0.0f
+    case other => other
+  }
 
   private def near(a: Any, b: Any): Boolean = (a, b) match {
     case (x: Double, y: Double) => nearDoubles(x, y)

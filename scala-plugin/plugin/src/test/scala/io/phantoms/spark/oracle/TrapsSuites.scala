@@ -28,3 +28,13 @@ class RandomAggregateTrapsSuite extends AnyFunSuite with RandomConfigurationSuit
 class TinyMemoryTrapsSuite extends AnyFunSuite with TrapTables with AggregateTraps {
   override protected def sessionConf: Map[String, String] = super.sessionConf + ("spark.phantoms.lfta.memory" -> "64k")
 }
+
+/** Traps where tasks get hardly any execution memory, so that tables may be refused. */
+class TinyPoolTrapsSuite extends AnyFunSuite with TrapTables with AggregateTraps {
+  override protected def sessionConf: Map[String, String] = super.sessionConf ++ Map(
+    // Half of what is left of the heap after Spark's own reserve, cut to some tens of megabytes for two tasks.
+    "spark.testing.memory" -> (96L << 20).toString,
+    "spark.testing.reservedMemory" -> "0",
+    "spark.memory.fraction" -> "0.4"
+  )
+}
