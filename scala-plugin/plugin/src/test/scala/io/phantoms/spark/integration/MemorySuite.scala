@@ -1,0 +1,115 @@
+package io.phantoms.spark.integration
+
+import io.phantoms.spark.execute.LftaTask
+
+import org.apache.spark.{SparkEnv, SparkException}
+import org.apache.spark.sql.SparkSessionExtensions
+import org.scalatest.funsuite.AnyFunSuite
+
+/** What tasks take from Spark's memory they give back; what they do not get, they do without. */
+final class MemorySuite extends AnyFunSuite with PluginSession {
+  override protected def extensions: SparkSessionExtensions => Unit = Variants.extensions
+
+  // 24 MB for the tasks of both cores, and every leak is an exception.
+  override protected def confs: Map[String, String] = Map(
+    "spark.testing.memory" -> (40 << 20).toString,
+    "spark.testing.reservedMemory" -> "0",
+    "spark.memory.fraction" -> "0.6",
+    "spark.memory.storageFraction" -> "0.1",
+    "spark.buffer.pageSize" -> "256k"
+  )
+
+  private def used: Long = SparkEnv.get.memoryManager.executionMemoryUsed
+
+  private val numbers = """select k, m, count(*) as n, sum(v) as total, sum(d) as dec from flows
+                          |group by grouping sets ((k, m), (k), (m), ())""".stripMargin
+  private val queries = Seq("numbers" -> numbers, "strings" -> PluginSession.sets("flows"))
+
+  private def tableBytes(sql: String): (Long, Long, Int) = {
+    val df = spark.sql(sql)
+    df.collect()
+    val lfta = lftas(df.queryExecution.executedPlan).head
+    (lfta.metrics("tableBytes").value, lfta.spec.tableBytes, lfta.child.execute().getNumPartitions)
+  }
+
+  queries.foreach { case (name, sql) =>
+    test(s"tables of the chosen size where there is memory ($name)") {
+      bothModes {
+        assertSame(sql)
+        assert(used == 0)
+        val (taken, planned, tasks) = tableBytes(sql)
+        assert(taken == planned * tasks)
+      }
+    }
+
+    test(s"small tables where the chosen ones are refused ($name)") {
+      bothModes {
+        Variants.using(Variants.tables(1 << 18)) {
+          assertSame(sql)
+          assert(used == 0)
+          val (taken, planned, tasks) = tableBytes(sql)
+          assert(planned > (24L << 20), "the test would not refuse anything")
+          assert(taken == planned / (1 << 18) * (1 << LftaTask.SmallTable) * tasks)
+        }
+      }
+    }
+  }
+
+  test("more strings than the memory of a task may hold") {
+    spark.range(0, 12000, 1, 2).selectExpr(
+      "concat(id % 9000, repeat('y', 2000)) as s",
+      "cast(id % 5 as int) as k",
+      "id as v"
+    ).write.parquet(s"$folder/wide")
+    spark.read.parquet(s"$folder/wide").createOrReplaceTempView("wide")
+    // Few groups remain: only the map side has to hold the strings, and it may flush.
+    val sql =
+      """select k, max(n) as n from (select k, min(length(s)) as n from wide group by k
+                |union all select length(s) % 3, max(length(s)) from wide group by length(s) % 3) group by k""".stripMargin
+    assertSame(sql)
+    assertSame(
+      "select k, length(s) as l, count(*), max(s) = min(s) from wide group by grouping sets ((k), (length(s)))"
+    )
+    assert(used == 0)
+  }
+
+  test("a LIMIT that stops reading gives the memory back") {
+    bothModes {
+      Seq(PluginSession.union("flows"), PluginSession.sets("flows")).foreach { q =>
+        assert(spark.sql(q).take(1).length == 1)
+        assert(used == 0)
+        assert(spark.sql(s"select * from ($q) limit 2").collect().length == 2)
+        assert(used == 0)
+        assert(spark.sql(q).rdd.mapPartitions(_.take(1)).count() > 0)
+        assert(used == 0)
+      }
+    }
+  }
+
+  test("a task that fails gives the memory back") {
+    val failing = """select k, m, count(*), sum(raise) from
+                    |(select k, m, case when v = 999 then raise_error('no') else 1 end as raise from flows)
+                    |group by cube (k, m)""".stripMargin
+    bothModes {
+      val e = intercept[Exception](spark.sql(failing).collect())
+      assert(Iterator.iterate[Throwable](e)(_.getCause).takeWhile(_ != null).exists(_.getMessage.contains("no")))
+      assert(used == 0)
+    }
+  }
+
+  test("a reduce task without memory for its groups says so") {
+    spark.range(0, 2000000, 1, 2).selectExpr(
+      "id as a",
+      "id % 1500000 as b",
+      "id % 10 as c"
+    ).createOrReplaceTempView("many")
+    withConf("spark.sql.shuffle.partitions" -> "1") {
+      val df = spark.sql("select a, b, count(*), sum(c), max(c) from many group by grouping sets ((a), (b), (a, b))")
+      assert(isShared(df))
+      val e = intercept[SparkException](df.write.format("noop").mode("overwrite").save())
+      val causes = Iterator.iterate[Throwable](e)(_.getCause).takeWhile(_ != null).map(_.toString).mkString(" ")
+      assert(causes.contains("UNABLE_TO_ACQUIRE_MEMORY"), causes)
+    }
+    assert(used == 0)
+  }
+}

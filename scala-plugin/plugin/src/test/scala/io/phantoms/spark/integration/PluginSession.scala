@@ -1,0 +1,131 @@
+package io.phantoms.spark.integration
+
+import java.nio.file.Files
+
+import io.phantoms.spark.PhantomsExtensions
+import io.phantoms.spark.detect.{DetectionTestSession, WorkloadOracle}
+import io.phantoms.spark.execute.{LftaExec, SharedMergeExec}
+import io.phantoms.spark.rewrite.SharedMerge
+
+import org.apache.spark.sql.{Row, SparkSession => AnySession, SparkSessionExtensions}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.classic.{DataFrame, SparkSession}
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
+import org.scalatest.{Assertions, BeforeAndAfterAll, Suite}
+
+/**
+ * A session with the plugin, which shares whatever can be shared, and comparisons with the plugin switched off.
+ *
+ * Views: `t` (300 rows of every type, few values, many NULLs) and `flows` (20000 rows in 4 files: ints, strings, decimals).
+ */
+trait PluginSession extends BeforeAndAfterAll with Assertions with AdaptiveSparkPlanHelper { this: Suite =>
+  protected var spark: SparkSession = _
+  protected lazy val folder: String = Files.createTempDirectory("phantoms-integration").toString
+
+  protected def master: String = "local[2]"
+  protected def confs: Map[String, String] = Map.empty
+  protected def extensions: SparkSessionExtensions => Unit = new PhantomsExtensions
+
+  override def beforeAll(): Unit = {
+    super.beforeAll()
+    AnySession.getActiveSession.foreach(_.stop())
+    AnySession.getDefaultSession.foreach(_.stop())
+    val builder = SparkSession.builder().master(master).withExtensions(extensions)
+    (PluginSession.confs ++ Map("spark.sql.warehouse.dir" -> s"$folder/warehouse") ++ confs)
+      .foreach { case (k, v) => builder.config(k, v) }
+    spark = builder.getOrCreate()
+    DetectionTestSession.rows(spark).write.parquet(s"$folder/t")
+    PluginSession.flows(spark, 20000, 4).write.parquet(s"$folder/flows")
+    views(spark)
+  }
+
+  protected def views(session: SparkSession): Unit =
+    Seq("t", "flows").foreach(n => session.read.parquet(s"$folder/$n").createOrReplaceTempView(n))
+
+  override def afterAll(): Unit =
+    try if (spark != null) spark.stop()
+    finally super.afterAll()
+
+  protected def withConf[T](pairs: (String, String)*)(body: => T): T = {
+    val old = pairs.map { case (k, _) => k -> spark.conf.getOption(k) }
+    pairs.foreach { case (k, v) => spark.conf.set(k, v) }
+    try body
+    finally old.foreach {
+        case (k, Some(v)) => spark.conf.set(k, v)
+        case (k, None) => spark.conf.unset(k)
+      }
+  }
+
+  protected def plain[T](body: => T): T = withConf("spark.phantoms.enabled" -> "false")(body)
+
+  /** Runs `body` under adaptive execution and without. */
+  protected def bothModes(body: => Any): Unit = Seq("true", "false").foreach { on =>
+    withClue(s"spark.sql.adaptive.enabled=$on: ")(withConf("spark.sql.adaptive.enabled" -> on)(body))
+  }
+
+  protected def sharedIn(plan: LogicalPlan): Seq[SharedMerge] =
+    plan.collectWithSubqueries { case m: SharedMerge => m }
+
+  protected def isShared(df: DataFrame): Boolean = sharedIn(df.queryExecution.optimizedPlan).nonEmpty
+
+  protected def lftas(plan: SparkPlan): Seq[LftaExec] = collectWithSubqueries(plan) { case l: LftaExec => l }
+  protected def merges(plan: SparkPlan): Seq[SharedMergeExec] =
+    collectWithSubqueries(plan) { case m: SharedMergeExec => m }
+
+  /** Rows and schema with the plugin are those without; and the plugin did something. The query that ran is returned. */
+  protected def assertSame(query: => DataFrame): DataFrame = {
+    val (schema, rows) = plain {
+      val df = query
+      assert(!isShared(df))
+      (df.schema, df.collect().toSeq)
+    }
+    val df = query
+    assert(isShared(df), s"nothing was shared in\n${df.queryExecution.optimizedPlan}")
+    assert(df.schema == schema)
+    assertRows(df.collect().toSeq, rows)
+    df
+  }
+
+  protected def assertSame(sql: String): DataFrame = assertSame(spark.sql(sql))
+
+  protected def assertRows(found: Seq[Row], expected: Seq[Row]): Unit = {
+    val (f, e) = (WorkloadOracle.multiset(found), WorkloadOracle.multiset(expected))
+    val extra = f.toSeq.diff(e.toSeq).take(5)
+    val missing = e.toSeq.diff(f.toSeq).take(5)
+    assert(f == e, s"extra: $extra, missing: $missing")
+    ()
+  }
+}
+
+object PluginSession {
+  val confs: Map[String, String] = Map(
+    "spark.ui.enabled" -> "false",
+    "spark.sql.shuffle.partitions" -> "3",
+    "spark.sql.session.timeZone" -> "UTC",
+    "spark.sql.planChangeValidation" -> "true",
+    "spark.unsafe.exceptionOnMemoryLeak" -> "true",
+    "spark.phantoms.minSavings" -> "-1",
+    "spark.phantoms.strict" -> "true"
+  )
+
+  /** `k` 40 values from 1, never NULL in the data; `m` 300 values and NULL; `s` strings and NULL; `v`, `d` to sum. */
+  def flows(spark: SparkSession, rows: Long, partitions: Int): DataFrame =
+    spark.range(0, rows, 1, partitions).selectExpr(
+      "cast(1 + (id * 7919) % 40 as int) as k",
+      "cast(nullif((id * 104729) % 301, 300) as int) as m",
+      "nullif(concat('host-', (id * 31) % 97), 'host-13') as s",
+      "id % 1000 as v",
+      "cast(id % 500 as decimal(10, 2)) as d"
+    )
+
+  /** Three groupBys of one input: rows of `k`, of `m`, and the grand total. */
+  def union(table: String, where: String = "true"): String =
+    s"""select k, cast(null as int) as m, count(*) as n, sum(v) as total from $table where $where group by k
+       |union all select null, m, count(*), sum(v) from $table where $where group by m
+       |union all select null, null, count(*), sum(v) from $table where $where""".stripMargin
+
+  def sets(table: String, where: String = "true"): String =
+    s"""select k, m, s, count(*) as n, sum(v) as total, avg(d) as mean, max(s) as last from $table where $where
+       |group by grouping sets ((k, m), (k, s), (k), (s), ())""".stripMargin
+}
