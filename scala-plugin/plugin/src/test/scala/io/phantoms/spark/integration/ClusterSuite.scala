@@ -6,14 +6,13 @@ import java.nio.file.{Files, Path, Paths}
 import scala.collection.mutable
 
 import org.apache.spark.{SparkException, TaskContext}
-import org.apache.spark.rdd.RDD
 import org.apache.spark.scheduler.{
   SparkListener,
   SparkListenerExecutorRemoved,
   SparkListenerTaskEnd,
   SparkListenerTaskStart
 }
-import org.apache.spark.sql.Row
+import org.apache.spark.sql.{Row, SparkSessionExtensions}
 import org.apache.spark.sql.classic.DataFrame
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -25,6 +24,7 @@ import org.scalatest.funsuite.AnyFunSuite
 final class ClusterSuite extends AnyFunSuite with PluginSession {
   import ClusterSuite._
 
+  override protected def extensions: SparkSessionExtensions => Unit = Variants.extensions
   override protected def master: String = "local-cluster[2,1,1024]"
 
   override protected def confs: Map[String, String] = Map(
@@ -48,12 +48,14 @@ final class ClusterSuite extends AnyFunSuite with PluginSession {
     val sc = spark.sparkContext
     val deadline = System.nanoTime + 60L * 1000 * 1000 * 1000
     while (sc.getExecutorMemoryStatus.size < 3 && System.nanoTime < deadline) Thread.sleep(100)
-    assert(sc.getExecutorMemoryStatus.size >= 3, "two executors should have come up")
+    if (sc.getExecutorMemoryStatus.size < 3) fail("two executors should have come up")
   }
 
   override def afterAll(): Unit =
     try super.afterAll()
-    finally System.clearProperty("spark.test.home")
+    finally {
+      val _ = System.clearProperty("spark.test.home")
+    }
 
   private val queries = Seq("union" -> PluginSession.union("input"), "sets" -> PluginSession.sets("input"))
 
@@ -65,10 +67,11 @@ final class ClusterSuite extends AnyFunSuite with PluginSession {
 
   /** An input behind an RDD, whose partitions `disturb` may change or fail. */
   private def input(disturb: Iterator[Row] => Iterator[Row] = identity): Unit = {
-    val rows: RDD[Row] = spark.table("flows").rdd.map(identity)
-    val disturbed = rows.mapPartitions(disturb)
+    val disturbed = spark.sparkContext.parallelize(rows, 6).mapPartitions(disturb)
     spark.createDataFrame(disturbed, spark.table("flows").schema).createOrReplaceTempView("input")
   }
+
+  private lazy val rows: Seq[Row] = spark.table("flows").collect().toSeq
 
   private def expected(sql: String): Seq[Row] = {
     spark.table("flows").createOrReplaceTempView("input")
@@ -111,13 +114,13 @@ final class ClusterSuite extends AnyFunSuite with PluginSession {
 
   test("a map task that fails once is run again") {
     queries.foreach { case (name, sql) =>
-      val rows = expected(sql)
+      val answer = expected(sql)
       bothModes {
         val once = marker()
         input(failAfter(100, once))
         val df = spark.sql(sql)
         assert(isShared(df))
-        withClue(name)(assertRows(df.collect().toSeq, rows))
+        withClue(name)(assertRows(df.collect().toSeq, answer))
         assert(Files.exists(once), "no task failed")
       }
     }
@@ -131,14 +134,17 @@ final class ClusterSuite extends AnyFunSuite with PluginSession {
 
   queries.foreach { case (name, sql) =>
     test(s"an executor lost with its map outputs: they are made again, the same ($name)") {
-      val rows = expected(sql)
+      val answer = expected(sql)
       bothModes {
         val once = marker()
         input()
-        val df = spark.sql(sql)
-        assert(isShared(df))
-        val events = observing(assertRows(collectLosingExecutor(df, once), rows))
-        assert(events.lost == 1, "no executor was lost")
+        // Several reduce tasks, of which some are done when the executor goes.
+        Variants.using(Variants.spread(3)) {
+          val df = spark.sql(sql)
+          assert(isShared(df))
+          val events = observing(assertRows(collectLosingExecutor(df, once), answer))
+          assert(events.lost > 0, "no executor was lost")
+        }
       }
     }
   }
@@ -147,8 +153,8 @@ final class ClusterSuite extends AnyFunSuite with PluginSession {
     val sql = queries.head._2
     val once = marker()
     input(otherOrderOnceMarked(once))
-    // One table of few buckets, so that the order of rows shows in what is evicted.
-    withConf("spark.phantoms.lfta.memory" -> "64k", "spark.sql.adaptive.enabled" -> "false") {
+    // Few buckets, so that the order of rows shows in what is evicted.
+    Variants.using(p => Variants.tables(4)(Variants.spread(3)(p))) {
       val df = spark.sql(sql)
       assert(isShared(df))
       val e = intercept[SparkException](collectLosingExecutor(df, once))
@@ -159,9 +165,9 @@ final class ClusterSuite extends AnyFunSuite with PluginSession {
 
   test("a slow task is run twice, the faster one counts") {
     val (_, sql) = queries.head
-    val rows = expected(sql)
+    val answer = expected(sql)
     input(slowFirstAttempt)
-    val events = observing(assertRows(spark.sql(sql).collect().toSeq, rows))
+    val events = observing(assertRows(spark.sql(sql).collect().toSeq, answer))
     assert(events.speculative > 0, "no task was run twice")
   }
 }

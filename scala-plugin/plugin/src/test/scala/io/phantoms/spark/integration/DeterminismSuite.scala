@@ -1,5 +1,6 @@
 package io.phantoms.spark.integration
 
+import java.nio.{ByteBuffer, ByteOrder}
 import java.util.Arrays
 
 import io.phantoms.spark.execute.{LftaExec, LftaTask}
@@ -45,10 +46,9 @@ final class DeterminismSuite extends AnyFunSuite with PluginSession {
     blocks.groupBy(b => BlockFormat.relation(b.data, 0)).map { case (r, mine) =>
       val layout = spec.layouts(r)
       r -> mine.map { b =>
-        val words = BlockFormat.records(b.data, 0) * layout.stride
-        val records = new Array[Long](words)
-        BlockFormat.readRecords(b.data, 0, words, records)
-        (0 until words by layout.stride).map(o => records(o + layout.slotPlace(slot))).sum
+        val words = ByteBuffer.wrap(b.data).order(ByteOrder.nativeOrder()).asLongBuffer()
+        val first = BlockFormat.recordsAt(0) / 8 + layout.slotPlace(slot)
+        (0 until BlockFormat.records(b.data, 0)).map(i => words.get(first + i * layout.stride)).sum
       }.sum
     }
   }

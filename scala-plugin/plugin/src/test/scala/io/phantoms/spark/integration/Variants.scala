@@ -53,6 +53,22 @@ object Variants {
   def tables(buckets: Int)(plan: LogicalPlan): LogicalPlan =
     respec(s => s.copy(relations = s.relations.map(r => if (r.derived) r else r.copy(buckets = buckets))))(plan)
 
+  /** Every relation shipped from the map side, in reduce partitions of its own, `shards` of them where it has keys. */
+  def spread(shards: Int)(plan: LogicalPlan): LogicalPlan = respec { s =>
+    val counts = s.relations.map(r => if (r.keys.isEmpty) 1 else shards)
+    val starts = counts.scanLeft(0)(_ + _)
+    s.copy(
+      relations = s.relations.zipWithIndex.map { case (r, i) =>
+        r.copy(
+          buckets = math.max(r.buckets, 16),
+          ship = Some(ShipSpec(r.keys, starts(i) until starts(i + 1))),
+          derived = false
+        )
+      },
+      numPartitions = starts.last
+    )
+  }(plan)
+
   /** Both nodes as one, which inherits what a UnaryNode does. */
   def oneNode(plan: LogicalPlan): LogicalPlan = plan.transformUp {
     case SharedMerge(spec, _, output, e: SharedExchange) => OneNode(e.inputs, spec, e.output, output, e.child)
