@@ -61,7 +61,9 @@ object PhantomsBuild {
       "-Dio.netty.tryReflectionSetAccessible=true",
       "-Dio.netty.allocator.type=pooled",
       "-Duser.timezone=UTC"
-    ) ++ opened.map(p => s"--add-opens=java.base/$p=ALL-UNNAMED")
+    ) ++ opened.map(p => s"--add-opens=java.base/$p=ALL-UNNAMED") ++
+      // Knobs of the suites, such as phantoms.fuzz, reach the forked JVM.
+      sys.props.collect { case (k, v) if k.startsWith("phantoms.") => s"-D$k=$v" }
   )
 
   // What Spark's own launcher opens on Java 17 (JavaModuleOptions), needed when tests are forked without it.

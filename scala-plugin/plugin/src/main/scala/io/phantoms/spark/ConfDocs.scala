@@ -14,7 +14,11 @@ object ConfDocs {
        |those in force when it is optimised. A wrong value is an error when it is set; an unknown key under
        |`${PhantomsConf.Prefix}` is warned about once. This page is made by `io.phantoms.spark.ConfDocs`.
        |
-       |""".stripMargin + ("| Key | Default | Meaning | Since |" +: "| --- | --- | --- | --- |" +: rows).mkString("", "\n", "\n")
+       |""".stripMargin + ("| Key | Default | Meaning | Since |" +: "| --- | --- | --- | --- |" +: rows).mkString(
+      "",
+      "\n",
+      "\n"
+    )
   }
 
   def main(arguments: Array[String]): Unit = arguments match {

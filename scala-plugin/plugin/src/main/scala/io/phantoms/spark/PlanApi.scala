@@ -11,8 +11,8 @@ import io.phantoms.spark.stats.StatisticsException
 /** The chooser alone, for what-if questions: no session, no data. */
 object PlanApi {
 
-  /** Bytes of LFTA tables where a question names none. */
-  val DefaultMemory: Long = 16L << 20
+  /** Bytes of LFTA tables where a question names none: the default of spark.phantoms.lfta.memory. */
+  val DefaultMemory: Long = 8L << 20
 
   private val TopFields =
     Set("queries", "stats", "chooser", "memory", "min_savings", "buffer_bits", "parallelism", "partitions", "shards")

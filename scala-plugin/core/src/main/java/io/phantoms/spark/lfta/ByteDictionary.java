@@ -72,6 +72,7 @@ public final class ByteDictionary {
     }
   }
 
+  // Room is made before anything is written: when memory is refused the dictionary is as it was.
   private int add(byte[] source, int offset, int length, long hash, int slot) {
     if (size == lengthOf.length) {
       growEntries();
@@ -79,16 +80,21 @@ public final class ByteDictionary {
     if (chunkCount == 0 || chunkUsed + length > chunks[chunkCount - 1].length) {
       addChunk(length);
     }
+    int free = slot;
+    if (2 * (size + 1) > slots.length) {
+      growSlots();
+      free = (int) (hash >>> 32) & (slots.length - 1);
+      while (slots[free] != 0) {
+        free = (free + 1) & (slots.length - 1);
+      }
+    }
     System.arraycopy(source, offset, chunks[chunkCount - 1], chunkUsed, length);
     chunkOf[size] = chunkCount - 1;
     offsetOf[size] = chunkUsed;
     lengthOf[size] = length;
     hashOf[size] = hash;
     chunkUsed += length;
-    slots[slot] = ++size;
-    if (size * 2 > slots.length) {
-      growSlots();
-    }
+    slots[free] = ++size;
     return size - 1;
   }
 

@@ -31,28 +31,31 @@ public final class GroupTable {
     this.records = new long[32 * stride];
   }
 
-  /** Appends a copy of a record whose probe ended at free index position {@code p}; returns its offset. */
-  public int insert(long hash, int p, long[] source, int from) {
+  /**
+   * Appends a copy of a record whose probe ended at free index position {@code p}. Room is made before anything is
+   * written: when memory is refused the table is as it was.
+   */
+  public void insert(long hash, int p, long[] source, int from) {
     int at = size * stride;
     if (at + stride > records.length) {
       growRecords();
     }
-    System.arraycopy(source, from, records, at, stride);
-    index[p] = (hash << 32) | ++size;
-    if (2 * size > index.length) {
+    int free = p;
+    if (2 * (size + 1) > index.length) {
       growIndex();
+      free = (int) hash >>> shift;
+      while (index[free] != 0) {
+        free = (free + 1) & (index.length - 1);
+      }
     }
-    return at;
+    System.arraycopy(source, from, records, at, stride);
+    index[free] = (hash << 32) | ++size;
   }
 
   private void growRecords() {
-    long wanted = Math.max(2L * records.length / stride, 64) * stride;
-    if (wanted > Integer.MAX_VALUE - 8) {
-      wanted = (long) ((Integer.MAX_VALUE - 8) / stride) * stride;
-      if (wanted <= records.length) {
-        throw new IllegalStateException(
-            "a relation outgrew one table of " + size + " groups; raise spark.sql.shuffle.partitions");
-      }
+    long wanted = Math.min(2L * size, (Integer.MAX_VALUE - 8) / stride) * stride;
+    if (wanted <= records.length) {
+      throw outgrown();
     }
     reserve(8L * wanted);
     int before = records.length;
@@ -60,10 +63,13 @@ public final class GroupTable {
     release(8L * before);
   }
 
+  private MemoryRefused outgrown() {
+    return new MemoryRefused(0, "one table cannot hold more than " + size + " groups");
+  }
+
   private void growIndex() {
     if (index.length == 1 << 30) {
-      throw new IllegalStateException(
-          "a relation outgrew one table of " + size + " groups; raise spark.sql.shuffle.partitions");
+      throw outgrown();
     }
     reserve(16L * index.length);
     long[] wider = new long[2 * index.length];

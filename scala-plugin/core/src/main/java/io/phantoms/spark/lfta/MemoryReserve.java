@@ -3,9 +3,9 @@ package io.phantoms.spark.lfta;
 /** Where tables ask for memory before they allocate it. */
 public interface MemoryReserve {
 
-  /** Reserves `bytes` more, or throws; nothing is reserved when it throws. */
+  /** Reserves {@code bytes} more, or throws {@link MemoryRefused}; nothing is reserved when it throws. */
   void reserve(long bytes);
 
-  /** Gives `bytes` back. */
+  /** Gives {@code bytes} back. */
   void release(long bytes);
 }

@@ -1,5 +1,6 @@
 package io.phantoms.spark.execute;
 
+import io.phantoms.spark.lfta.BlockBuilder;
 import io.phantoms.spark.lfta.BlockFormat;
 import io.phantoms.spark.lfta.ByteDictionary;
 import io.phantoms.spark.lfta.GroupTable;
@@ -14,6 +15,9 @@ public abstract class HftaKernel {
   private MemoryReserve memory;
   private int[] strideOf;
   private long[] buffer = new long[0];
+
+  /** Records of the last batch that were merged when the merge ended, be it because memory was refused. */
+  public int merged;
 
   /** Records received. */
   public long received;
@@ -49,11 +53,13 @@ public abstract class HftaKernel {
     }
   }
 
-  /** Merges one block that starts at {@code at} of {@code data}. */
-  public final void addBlock(byte[] data, int at) {
+  /**
+   * Reads one block that starts at {@code at} of {@code data}: its records, with ids of this task's dictionary, are in
+   * {@link #buffer()} then. Answers how many there are.
+   */
+  public final int readBlock(byte[] data, int at) {
     int relation = BlockFormat.relation(data, at);
     int records = BlockFormat.records(data, at);
-    GroupTable table = table(relation);
     int words = records * strideOf[relation];
     if (buffer.length < words) {
       buffer = new long[words];
@@ -70,8 +76,22 @@ public abstract class HftaKernel {
         remap(relation, buffer, o, ids);
       }
     }
-    received += records;
-    mergeAll(relation, table, buffer, records);
+    return records;
+  }
+
+  /** The records read last. */
+  public final long[] buffer() {
+    return buffer;
+  }
+
+  /** Merges the first {@code records} of {@link #buffer()}, which are of this relation. */
+  public final void mergeBuffer(int relation, int records) {
+    merged = 0;
+    mergeAll(relation, table(relation), buffer, records);
+  }
+
+  public final ByteDictionary dictionary() {
+    return dictionary;
   }
 
   /** Replaces a record's ordinals into its block's dictionary by ids of this task's. */
@@ -83,9 +103,18 @@ public abstract class HftaKernel {
   /** Merges every group of the (complete) parent into the table of a derived relation. */
   public final void derive(int parent, int child) {
     GroupTable from = table(parent);
-    derived += from.size;
     deriveAll(child, table(child), from.records, from.size);
+    derived += from.size;
   }
+
+  /** The record of a derived relation that the parent's record at {@code from} adds to; reused. */
+  public abstract long[] project(int child, long[] parentRecords, int from);
+
+  /** Adds a record, in its relation's layout, to a block. Answers whether the block is full. */
+  public abstract boolean append(int relation, BlockBuilder block, long[] record, int from);
+
+  /** A hash of a record's key that depends on its content only. */
+  public abstract long contentHash(int relation, long[] record, int from);
 
   protected abstract void deriveAll(int child, GroupTable table, long[] parentRecords, int count);
 

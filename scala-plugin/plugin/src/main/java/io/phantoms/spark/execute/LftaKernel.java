@@ -92,19 +92,10 @@ public abstract class LftaKernel {
   /** Evicts every table, parents before children: the end of the epoch. */
   protected abstract void evictAll();
 
-  /** The block builder of a slot after room for one more record was made. */
-  protected final BlockBuilder append(int slot, long[] table, int from) {
+  protected final BlockBuilder builder(int slot) {
     BlockBuilder builder = builders[slot];
-    if (builder == null) {
-      builder = start(slot);
-    }
-    shipped++;
-    full = builder.add(table, from);
-    return builder;
+    return builder == null ? start(slot) : builder;
   }
-
-  /** Whether the record added last filled its block. */
-  protected boolean full;
 
   protected final void finish(int slot) {
     BlockBuilder builder = builders[slot];

@@ -92,7 +92,7 @@ object Eligibility {
 
   private def isComparable(t: DataType): Boolean = t match {
     case s: StringType => s.collationId == CollationFactory.UTF8_BINARY_COLLATION_ID
-    case DateType | TimestampType | TimestampNTZType | BooleanType => true
+    case DateType | TimestampType | TimestampNTZType | BooleanType | _: TimeType => true
     case other => isSummable(other)
   }
 

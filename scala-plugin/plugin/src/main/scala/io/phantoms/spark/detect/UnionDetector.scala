@@ -32,7 +32,9 @@ final class UnionDetector(options: DetectionOptions) {
     val children = union.children.toIndexedSeq
     val aggregating = children.indices.filter(i => UnionDetector.aggregateOf(children(i), limitAbove).isDefined)
     Option.when(aggregating.nonEmpty) {
-      val normalised = aggregating.map(i => (i, UnionDetector.normalise(children(i), limitAbove)))
+      val normalised = aggregating.map { i =>
+        (i, UnionDetector.normalise(children(i), limitAbove).flatMap(UnionDetector.withEligibleSource))
+      }
       val reasons = normalised.collect { case (_, Left(reason)) => reason }
       val members = normalised.collect { case (i, Right(queries)) => Member(i, queries) }
       val empty = members.filter(m => m.queries.forall(UnionDetector.isEmpty)).map(_.ordinal).toSet
@@ -117,6 +119,10 @@ object UnionDetector {
     case l: LocalLimit => normalise(l.child, limitAbove)
     case _ => Left(UnsupportedShape("a branch of a union that does not end in an aggregate"))
   }
+
+  /** Asked of each branch on its own: one bad input is no reason to leave the others alone. */
+  private def withEligibleSource(queries: Seq[Branch]): Either[DeclineReason, Seq[Branch]] =
+    queries.headOption.flatMap(b => Eligibility.source(b.source)).toLeft(queries)
 
   private def columnsOf(plan: LogicalPlan, branch: Branch): AttributeMap[Expression] =
     AttributeMap(plan.output.zip(branch.results))

@@ -5,12 +5,13 @@ import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution._
 
-/** Takes projections and filters that stand between the LFTA and a columnar scan into the LFTA, which evaluates them on
-  * the batch. Otherwise they would be run on rows, and every batch turned into rows for them.
-  *
-  * Before: Lfta > Project > Filter > columnar scan. After: Lfta(inputs over the scan, filters) > columnar scan.
-  * Runs before Spark inserts its columnar transitions, with and without adaptive execution.
-  */
+/**
+ * Takes projections and filters that stand between the LFTA and a columnar scan into the LFTA, which evaluates them on
+ * the batch. Otherwise they would be run on rows, and every batch turned into rows for them.
+ *
+ * Before: Lfta > Project > Filter > columnar scan. After: Lfta(inputs over the scan, filters) > columnar scan.
+ * Runs before Spark inserts its columnar transitions, with and without adaptive execution.
+ */
 object AbsorbProjectFilter extends Rule[SparkPlan] {
   override def apply(plan: SparkPlan): SparkPlan = plan.transformUp {
     case lfta: LftaExec if isAbsorbable(lfta.child) && columnarBelow(lfta.child) => absorb(lfta)
@@ -40,7 +41,8 @@ object AbsorbProjectFilter extends Rule[SparkPlan] {
       val next = lfta.copy(
         inputs = lfta.inputs.map(substitute),
         filters = lfta.filters.map(substitute),
-        child = p.child)
+        child = p.child
+      )
       next.copyTagsFrom(lfta)
       absorb(next)
     case f: FilterExec =>

@@ -3,9 +3,10 @@ package io.phantoms.spark.execute
 import org.apache.spark.sql.catalyst.expressions.{AttributeReference, BoundReference, Expression}
 import org.apache.spark.sql.catalyst.expressions.codegen._
 
-/** Java text that runs aggregate functions on records, from each function's own expressions: initial values, update,
-  * merge and evaluate are Spark's, so that overflow, NULLs and types are too.
-  */
+/**
+ * Java text that runs aggregate functions on records, from each function's own expressions: initial values, update,
+ * merge and evaluate are Spark's, so that overflow, NULLs and types are too.
+ */
 final class AggregateCode(ctx: CodegenContext, spec: SharedSpec) {
 
   /** Replaces a function's buffer attributes by ordinals. */
@@ -34,7 +35,8 @@ final class AggregateCode(ctx: CodegenContext, spec: SharedSpec) {
       at: String,
       expressions: Seq[Expression],
       vars: Seq[ExprCode],
-      old: Seq[ExprCode]): String = {
+      old: Seq[ExprCode]
+  ): String = {
     // All new values first: expressions see the old ones.
     val values = expressions.map(evaluate(_, vars))
     val stores = slotsOf(aggregate).zipWithIndex.map { case (s, i) =>
@@ -48,10 +50,11 @@ final class AggregateCode(ctx: CodegenContext, spec: SharedSpec) {
     assign(record, a, table, at, spec.aggregates(a).function.initialValues, Nil, Nil)
   }.mkString("\n")
 
-  /** Updates a record from one input row.
-    *
-    * @param inputs variables of the inputs, already evaluated
-    */
+  /**
+   * Updates a record from one input row.
+   *
+   * @param inputs variables of the inputs, already evaluated
+   */
   def update(record: RecordCode, table: String, at: String, inputs: Seq[ExprCode]): String =
     record.layout.aggregates.map { a =>
       val AggregateSpec(function, filter) = spec.aggregates(a)
@@ -59,8 +62,14 @@ final class AggregateCode(ctx: CodegenContext, spec: SharedSpec) {
       val old = slots.map(record.loadSlot(ctx, _, table, at))
       val attributes = spec.aggregates(a).buffers.zipWithIndex.map { case (b, i) => b -> (inputs.size + i) }
       val code = old.map(_.code.toString).mkString("\n") + "\n" + assign(
-        record, a, table, at, function.updateExpressions.map(bind(_, attributes)), inputs ++ old.map(loaded),
-        old.map(loaded))
+        record,
+        a,
+        table,
+        at,
+        function.updateExpressions.map(bind(_, attributes)),
+        inputs ++ old.map(loaded),
+        old.map(loaded)
+      )
       filter match {
         case None => s"{\n$code\n}"
         case Some(f) =>
@@ -85,8 +94,14 @@ final class AggregateCode(ctx: CodegenContext, spec: SharedSpec) {
         function.inputAggBufferAttributes.zipWithIndex.map { case (b, i) => b -> (slots.size + i) }
       val loads = (left ++ right).map(_.code.toString).mkString("\n")
       val body = assign(
-        record, a, table, at, function.mergeExpressions.map(bind(_, attributes)), (left ++ right).map(loaded),
-        left.map(loaded))
+        record,
+        a,
+        table,
+        at,
+        function.mergeExpressions.map(bind(_, attributes)),
+        (left ++ right).map(loaded),
+        left.map(loaded)
+      )
       s"{\n$loads\n$body\n}"
     }.mkString("\n")
 

@@ -3,11 +3,12 @@ package io.phantoms.spark.execute
 import org.apache.spark.sql.catalyst.expressions.codegen.CodeGenerator
 import org.apache.spark.sql.types._
 
-/** How values of a Spark type lie in the words of a record. Values shorter than a word are zero-extended; what has no
-  * fixed width lies in the task's dictionary, the record holds its id.
-  *
-  * @param bits width in bits: 8, 16, 32, 64, or 128 for a wide decimal in a buffer
-  */
+/**
+ * How values of a Spark type lie in the words of a record. Values shorter than a word are zero-extended; what has no
+ * fixed width lies in the task's dictionary, the record holds its id.
+ *
+ * @param bits width in bits: 8, 16, 32, 64, or 128 for a wide decimal in a buffer
+ */
 sealed abstract class FieldType(val dataType: DataType, val bits: Int) extends Product with Serializable {
   def isDictionary: Boolean = false
 

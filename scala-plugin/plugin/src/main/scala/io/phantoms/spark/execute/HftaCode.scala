@@ -3,7 +3,7 @@ package io.phantoms.spark.execute
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.catalyst.expressions.codegen._
 
-import io.phantoms.spark.lfta.GroupTable
+import io.phantoms.spark.lfta.{BlockBuilder, GroupTable, Hashing}
 
 /** Source of a reduce-side kernel: merging received records, deriving coarser relations, writing result rows. */
 final class HftaCode(spec: SharedSpec) {
@@ -11,14 +11,17 @@ final class HftaCode(spec: SharedSpec) {
   private val aggregates = new AggregateCode(ctx, spec)
   private val records = spec.layouts.map(new RecordCode(spec, _))
   private val table = classOf[GroupTable].getName
-  private val complete = spec.relations.indices.filter(r => spec.relations(r).derived || spec.relations(r).ship.isDefined)
+  private val builder = classOf[BlockBuilder].getName
+  private val hashing = classOf[Hashing].getName
+  private val complete =
+    spec.relations.indices.filter(r => spec.relations(r).derived || spec.relations(r).ship.isDefined)
 
   def generate(): (CodeAndComment, Array[Any]) = {
-    val received = complete.filter(spec.relations(_).ship.isDefined)
     val derived = complete.filter(spec.relations(_).derived)
-    val methods = complete.map(merge) ++ derived.map(derive) ++ complete.map(initialize) ++
+    val methods = complete.map(merge) ++ derived.map(derive) ++ complete.map(append) ++ complete.map(initialize) ++
       spec.queries.indices.map(emit)
-    val remaps = received.filter(records(_).dictionaryFields.nonEmpty)
+    // Derived relations too: what did not fit into memory is read back as blocks.
+    val remaps = complete.filter(records(_).dictionaryFields.nonEmpty)
     val body =
       s"""
          |public Object generate(Object[] references) { return new PhantomsHfta(references); }
@@ -32,7 +35,7 @@ final class HftaCode(spec: SharedSpec) {
          |    ${ctx.initPartition()}
          |  }
          |  protected void mergeAll(int relation, $table g, long[] s, int count) {
-         |    switch (relation) { ${cases(received, r => loop(r, s"merge_$r(g, s, a);"))} }
+         |    switch (relation) { ${cases(complete, r => loop(r, s"merge_$r(g, s, a);"))} }
          |  }
          |  protected void remap(int relation, long[] t, int o, int[] ids) {
          |    switch (relation) { ${cases(remaps, r => records(r).rewriteIds("t", "o", id => s"(long) ids[$id]"))} }
@@ -43,6 +46,15 @@ final class HftaCode(spec: SharedSpec) {
          |  public void initialize(int relation, long[] t) {
          |    switch (relation) { ${cases(complete, r => s"initialize_$r(t);")} }
          |  }
+         |  public long[] project(int child, long[] s, int a) {
+         |    switch (child) { ${cases(derived, r => s"return project_$r(s, a);", breaks = false)} }
+         |  }
+         |  public boolean append(int relation, $builder block, long[] t, int o) {
+         |    switch (relation) { ${cases(complete, r => s"return append_$r(block, t, o);", breaks = false)} }
+         |  }
+         |  public long contentHash(int relation, long[] t, int o) {
+         |    switch (relation) { ${cases(complete, contentHash, breaks = false)} }
+         |  }
          |  public ${classOf[UnsafeRow].getName} emit(int query, long[] t, int o) {
          |    switch (query) { ${spec.queries.indices.map(q => s"case $q: return emit_$q(t, o);").mkString("\n")} }
          |    throw new IllegalStateException();
@@ -50,16 +62,32 @@ final class HftaCode(spec: SharedSpec) {
          |  ${methods.mkString("\n")}
          |  ${ctx.declareAddedFunctions()}
          |}""".stripMargin
-    (CodeFormatter.stripOverlappingComments(new CodeAndComment(body, ctx.getPlaceHolderToComments())),
-      ctx.references.toArray)
+    (
+      CodeFormatter.stripOverlappingComments(new CodeAndComment(body, ctx.getPlaceHolderToComments())),
+      ctx.references.toArray
+    )
   }
 
-  private def cases(relations: Seq[Int], body: Int => String): String =
-    relations.map(r => s"case $r: { ${body(r)}\nbreak; }").mkString("\n") +
+  private def cases(relations: Seq[Int], body: Int => String, breaks: Boolean = true): String =
+    relations.map(r => s"case $r: { ${body(r)}\n${if (breaks) "break;" else ""} }").mkString("\n") +
       "\ndefault: throw new IllegalStateException();"
 
   private def loop(layout: Int, call: String): String =
-    s"for (int k = 0, a = 0; k < count; k++, a += ${spec.layouts(layout).stride}) { $call }"
+    s"""int k = 0;
+       |try {
+       |  for (int a = 0; k < count; k++, a += ${spec.layouts(layout).stride}) { $call }
+       |} finally { merged = k; }""".stripMargin
+
+  private def contentHash(r: Int): String =
+    s"return $hashing.finish(${records(r).shardHash(spec.relations(r).keys, "t", "o")});"
+
+  private def append(r: Int): String =
+    s"""
+       |private boolean append_$r($builder block, long[] t, int o) {
+       |  boolean full;
+       |  ${records(r).append("block", "t", "o", "full")}
+       |  return full;
+       |}""".stripMargin
 
   /** Merges a record of the same layout: [[GroupTable]]'s probe. */
   private def merge(r: Int): String = {
@@ -93,12 +121,13 @@ final class HftaCode(spec: SharedSpec) {
     val parent = records(spec.relations(r).parent)
     s"""
        |private long[] y_$r = new long[${spec.layouts(r).stride}];
-       |private void derive_$r($table g, long[] s, int a) {
+       |private void derive_$r($table g, long[] s, int a) { merge_$r(g, project_$r(s, a), 0); }
+       |private long[] project_$r(long[] s, int a) {
        |  final long[] y = y_$r;
        |  ${code.packKeysFrom(parent, "s", "a")}
        |  ${code.storeKeys("y", "0")}
        |  ${code.copyBuffers("y", "0", parent, "s", "a")}
-       |  merge_$r(g, y, 0);
+       |  return y;
        |}""".stripMargin
   }
 

@@ -7,24 +7,26 @@ import org.apache.spark.sql.catalyst.expressions.codegen.Block._
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnVector}
 
-/** Source of a map-side kernel: one class per configuration, see [[LftaKernel]].
-  *
-  * For each relation fed by the input a method `root_r` (probe, install or hit, update), for each fed by another relation
-  * `feed_r` (probe, install or merge), and for each `evict_r` (feed the children, ship). The key words of a root are
-  * packed by the caller; a child's are cut out of its parent's record. Table sizes are not part of the source, so that
-  * another size needs no other class.
-  *
-  * @param inputs keys first, then what the aggregate functions read, bound to the child's columns
-  * @param filters rows that stay, bound to the child's columns
-  * @param columns the child's columns: type and nullability
-  * @param columnar whether the child hands over batches
-  */
+/**
+ * Source of a map-side kernel: one class per configuration, see [[LftaKernel]].
+ *
+ * For each relation fed by the input a method `root_r` (probe, install or hit, update), for each fed by another relation
+ * `feed_r` (probe, install or merge), and for each `evict_r` (feed the children, ship). The key words of a root are
+ * packed by the caller; a child's are cut out of its parent's record. Table sizes are not part of the source, so that
+ * another size needs no other class.
+ *
+ * @param inputs keys first, then what the aggregate functions read, bound to the child's columns
+ * @param filters rows that stay, bound to the child's columns
+ * @param columns the child's columns: type and nullability
+ * @param columnar whether the child hands over batches
+ */
 final class LftaCode(
     spec: SharedSpec,
     inputs: IndexedSeq[Expression],
     filters: Seq[Expression],
     columns: IndexedSeq[(DataType, Boolean)],
-    columnar: Boolean) {
+    columnar: Boolean
+) {
   private val ctx = new CodegenContext
   private val aggregates = new AggregateCode(ctx, spec)
   private val records = spec.layouts.map(new RecordCode(spec, _))
@@ -63,8 +65,10 @@ final class LftaCode(
          |  protected void evictAll() { $evictAll }
          |  ${ctx.declareAddedFunctions()}
          |}""".stripMargin
-    (CodeFormatter.stripOverlappingComments(new CodeAndComment(body, ctx.getPlaceHolderToComments())),
-      ctx.references.toArray)
+    (
+      CodeFormatter.stripOverlappingComments(new CodeAndComment(body, ctx.getPlaceHolderToComments())),
+      ctx.references.toArray
+    )
   }
 
   private def references(es: Seq[Expression]): Seq[Int] =
@@ -116,9 +120,12 @@ final class LftaCode(
       val condition = if (columnar) s"n_$c && v_$c.isNullAt(i)" else s"row.isNullAt($c)"
       ExprCode(
         code"""final boolean $isNull = $condition;
-              |final $javaType $name = $isNull ? ($javaType) ${CodeGenerator.defaultValue(t)} : ($value);""".stripMargin,
+              |final $javaType $name = $isNull ? ($javaType) ${CodeGenerator.defaultValue(
+            t
+          )} : ($value);""".stripMargin,
         JavaCode.isNullVariable(isNull),
-        JavaCode.variable(name, t))
+        JavaCode.variable(name, t)
+      )
     }
   }
 
@@ -201,8 +208,11 @@ final class LftaCode(
       case _: FieldType.RowField =>
         val row = GenerateUnsafeProjection.createCode(ctx, Seq(inputs(k)))
         val name = ctx.freshName("row")
-        (s"${row.code}\nfinal org.apache.spark.sql.catalyst.expressions.UnsafeRow $name = ${row.value};",
-          s"$name.isNullAt(0)", name)
+        (
+          s"${row.code}\nfinal org.apache.spark.sql.catalyst.expressions.UnsafeRow $name = ${row.value};",
+          s"$name.isNullAt(0)",
+          name
+        )
       case _ =>
         val e = inputs(k).genCode(ctx)
         (e.code.toString, e.isNull.toString, e.value.toString)
@@ -211,8 +221,11 @@ final class LftaCode(
     if (!nullable) (s"$code\nfinal long $name = ${field.toBits(value)};", name, None)
     else {
       val nullName = ctx.freshName("keyIsNull")
-      (s"$code\nfinal boolean $nullName = $isNull;\nfinal long $name = $nullName ? 0L : ${field.toBits(value)};",
-        name, Some(nullName))
+      (
+        s"$code\nfinal boolean $nullName = $isNull;\nfinal long $name = $nullName ? 0L : ${field.toBits(value)};",
+        name,
+        Some(nullName)
+      )
     }
   }
 
@@ -319,23 +332,13 @@ final class LftaCode(
     val slot =
       if (ship.partitions.size == 1) s"${firstSlot(r)}"
       else s"${firstSlot(r)} + $hashing.shard(${code.shardHash(ship.shardKey, "t", "o")}, ${ship.partitions.size})"
-    // A record's ids become ordinals into the block's dictionary in a copy, the table keeps the task's.
-    val stride = spec.layouts(r).stride
-    val add =
-      if (code.dictionaryFields.isEmpty) "append(slot, t, o);"
-      else {
-        val patches = code.dictionaryFields.map(_._1).distinct.map(w => s"b.patch($w, x_$r[$w]);").mkString("\n")
-        s"""final $builder b = append(slot, t, o);
-           |System.arraycopy(t, o, x_$r, 0, $stride);
-           |${code.rewriteIds(s"x_$r", "0", id => s"(long) b.localId($id, dictionary)")}
-           |$patches""".stripMargin
-      }
-    val scratch = if (code.dictionaryFields.isEmpty) "" else s"private long[] x_$r = new long[$stride];"
     s"""
-       |$scratch
        |private void ship_$r(long[] t, int o) {
        |  final int slot = $slot;
-       |  $add
+       |  final $builder b = builder(slot);
+       |  boolean full;
+       |  ${code.append("b", "t", "o", "full")}
+       |  shipped++;
        |  if (full) { finish(slot); }
        |}""".stripMargin
   }

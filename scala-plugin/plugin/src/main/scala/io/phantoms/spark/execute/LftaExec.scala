@@ -10,22 +10,23 @@ import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
-/** The low level: fixed-memory tables on the map side that turn input rows into blocks of partial groups.
-  *
-  * Reads batches where the child makes them, rows otherwise. What comes out is a function of the input rows in their order
-  * and of the configuration alone, as Spark's shuffle checksum needs when a task runs again.
-  *
-  * @param inputs keys first, then what the aggregate functions read; over `child.output`
-  * @param filters rows that stay; over `child.output`
-  * @param output reduce partition (int) and block (binary)
-  */
+/**
+ * The low level: fixed-memory tables on the map side that turn input rows into blocks of partial groups.
+ *
+ * Reads batches where the child makes them, rows otherwise. What comes out is a function of the input rows in their order
+ * and of the configuration alone, as Spark's shuffle checksum needs when a task runs again.
+ *
+ * @param inputs keys first, then what the aggregate functions read; over `child.output`
+ * @param filters rows that stay; over `child.output`
+ * @param output reduce partition (int) and block (binary)
+ */
 final case class LftaExec(
     inputs: Seq[Expression],
     filters: Seq[Expression],
     spec: SharedSpec,
     output: Seq[Attribute],
-    child: SparkPlan)
-    extends UnaryExecNode {
+    child: SparkPlan
+) extends UnaryExecNode {
   override def nodeName: String = "PhantomsLfta"
   override protected def stringArgs: Iterator[Any] = Iterator(spec.notation, inputs, filters)
   override def outputPartitioning: Partitioning = UnknownPartitioning(child.outputPartitioning.numPartitions)
@@ -48,7 +49,8 @@ final case class LftaExec(
     "bypassed" -> SQLMetrics.createMetric(sparkContext, "rows and entries passed through without a table"),
     "tableBytes" -> SQLMetrics.createSizeMetric(sparkContext, "table sizes"),
     "blocks" -> SQLMetrics.createMetric(sparkContext, "blocks"),
-    "blockBytes" -> SQLMetrics.createSizeMetric(sparkContext, "block bytes"))
+    "blockBytes" -> SQLMetrics.createSizeMetric(sparkContext, "block bytes")
+  )
 
   override protected def doExecute(): RDD[InternalRow] = {
     val bound = BindReferences.bindReferences(inputs, child.output).toIndexedSeq

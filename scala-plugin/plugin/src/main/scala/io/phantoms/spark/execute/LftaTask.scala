@@ -16,8 +16,8 @@ final class LftaTask(
     spec: SharedSpec,
     source: CodeAndComment,
     references: Array[Any],
-    metrics: Map[String, SQLMetric])
-    extends Serializable
+    metrics: Map[String, SQLMetric]
+) extends Serializable
     with Logging {
   import LftaTask._
 
@@ -61,7 +61,7 @@ final class LftaTask(
   private def open(context: TaskContext): LftaKernel = {
     val (clazz, _) = CodeGenerator.compile(source)
     val kernel = clazz.generate(references).asInstanceOf[LftaKernel]
-    val memory = new TaskMemory(context, "the LFTA tables of spark-phantoms")
+    val memory = new TaskMemory(context, "the LFTA tables of spark-phantoms", Overdraft)
     val log2 = reserveTables(memory)
     metrics("tableBytes") += tableBytes(log2)
     val slots = spec.relations.indices.flatMap { r =>
@@ -77,16 +77,18 @@ final class LftaTask(
       slots.map(_._3).toArray,
       spec.layouts.map(_.stride).toArray,
       log2,
-      blockBytes)
+      blockBytes
+    )
     kernel
   }
 
   private def tableBytes(log2: Array[Int]): Long =
     spec.mapSide.map(r => (spec.layouts(r).stride.toLong << log2(r)) * 8L).sum
 
-  /** Sizes as chosen, or, where the task's memory does not allow that, one fixed small size: never something in between,
-    * since what a task ships has to be the same when it runs again.
-    */
+  /**
+   * Sizes as chosen, or, where the task's memory does not allow that, one fixed small size: never something in between,
+   * since what a task ships has to be the same when it runs again.
+   */
   private def reserveTables(memory: TaskMemory): Array[Int] = {
     val chosen = spec.relations.map(r => log2(r.buckets)).toArray
     if (memory.tryReserve(tableBytes(chosen))) chosen
@@ -94,8 +96,10 @@ final class LftaTask(
       val small = chosen.map(math.min(_, SmallTable))
       logWarning(
         s"spark-phantoms: no memory for LFTA tables of ${tableBytes(chosen)} bytes in this task, " +
-          s"running with ${tableBytes(small)}; lower spark.phantoms.lfta.memory to plan for that")
-      memory.reserve(tableBytes(small))
+          s"running with ${tableBytes(small)}; lower spark.phantoms.lfta.memory to plan for that"
+      )
+      // Little enough to go without a grant.
+      memory.tryReserve(tableBytes(small))
       small
     }
   }
@@ -128,6 +132,12 @@ object LftaTask {
 
   /** Bytes of strings and other variable-length values after which a task's tables are flushed. */
   val DictionaryBudget: Long = 32L << 20
+
+  /**
+   * The dictionary is emptied at a fixed size, so that a task makes the same blocks when it runs again; until then it has
+   * to grow, granted or not.
+   */
+  val Overdraft: Long = 2 * DictionaryBudget
 
   /** Buckets (as a power of two) of every table of a task that was refused the chosen sizes. */
   val SmallTable: Int = 8

@@ -1,6 +1,10 @@
 package io.phantoms.spark.execute
 
+import io.phantoms.spark.lfta.{BlockFormat, MemoryRefused}
+
 import org.apache.spark.TaskContext
+import org.apache.spark.internal.Logging
+import org.apache.spark.memory.SparkOutOfMemoryError
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodeAndComment, CodeGenerator}
@@ -12,73 +16,242 @@ final class MergeTask(
     spec: SharedSpec,
     source: CodeAndComment,
     references: Array[Any],
-    metrics: Map[String, SQLMetric])
-    extends Serializable {
+    metrics: Map[String, SQLMetric]
+) extends Serializable {
 
   /** Result rows of every relation whose blocks are in this partition. The row is reused. */
   def run(input: Iterator[InternalRow]): Iterator[InternalRow] = {
     val (clazz, _) = CodeGenerator.compile(source)
     val kernel = clazz.generate(references).asInstanceOf[HftaKernel]
-    val memory = new TaskMemory(TaskContext.get(), "the merge of spark-phantoms")
+    val memory = new TaskMemory(TaskContext.get(), "the merge of spark-phantoms", MergeTask.Overdraft)
     kernel.open(memory, spec.layouts.map(_.stride).toArray)
-    input.foreach(row => addBlock(kernel, row))
-    val present = spec.relations.indices.filter(kernel.tables(_) != null)
-    // One relation after the other, and its descendants after it: a table is freed once its rows are written.
-    val rows = present.iterator.flatMap(r => subtree(kernel, r))
+    val merge = new Merge(spec, kernel, metrics)
+    merge.receive(input)
+    val rows = merge.rows
     new Iterator[InternalRow] {
+      private var done = false
       override def hasNext: Boolean = rows.hasNext || {
-        finish(kernel, memory)
+        if (!done) {
+          done = true
+          metrics("received") += kernel.received
+          metrics("derived") += kernel.derived
+          metrics("numOutputRows") += kernel.emitted
+          metrics("peakBytes") += memory.peak
+        }
         false
       }
       override def next(): InternalRow = rows.next()
     }
   }
-
-  private def addBlock(kernel: HftaKernel, row: InternalRow): Unit = row match {
-    case u: UnsafeRow if u.getBaseObject.isInstanceOf[Array[Byte]] =>
-      val offsetAndSize = u.getLong(1)
-      val at = u.getBaseOffset - Platform.BYTE_ARRAY_OFFSET + (offsetAndSize >> 32)
-      kernel.addBlock(u.getBaseObject.asInstanceOf[Array[Byte]], at.toInt)
-    case other => kernel.addBlock(other.getBinary(1), 0)
-  }
-
-  private def subtree(kernel: HftaKernel, relation: Int): Iterator[InternalRow] = {
-    val children = spec.children(relation).filter(spec.relations(_).derived)
-    children.foreach(kernel.derive(relation, _))
-    metrics("groups") += kernel.table(relation).size
-    val own = spec.queries.indices.iterator.filter(spec.queries(_).relation == relation).flatMap(rowsOf(kernel, _))
-    own ++ freed(kernel, relation) ++ children.iterator.flatMap(subtree(kernel, _))
-  }
-
-  private def freed(kernel: HftaKernel, relation: Int): Iterator[InternalRow] = new Iterator[InternalRow] {
-    override def hasNext: Boolean = {
-      kernel.free(relation)
-      false
-    }
-    override def next(): InternalRow = throw new NoSuchElementException
-  }
-
-  private def rowsOf(kernel: HftaKernel, query: Int): Iterator[InternalRow] = {
-    val relation = spec.queries(query).relation
-    val stride = spec.layouts(relation).stride
-    val table = kernel.table(relation)
-    if (table.size == 0 && spec.queries(query).rowOnEmptyInput) {
-      val record = new Array[Long](stride)
-      kernel.initialize(relation, record)
-      Option(kernel.emit(query, record, 0)).iterator
-    } else new MergeTask.Rows(kernel, query, table.records, table.size, stride)
-  }
-
-  private def finish(kernel: HftaKernel, memory: TaskMemory): Unit = if (!kernel.reported) {
-    metrics("received") += kernel.received
-    metrics("derived") += kernel.derived
-    metrics("numOutputRows") += kernel.emitted
-    metrics("peakBytes") += memory.peak
-    kernel.reported = true
-  }
 }
 
 object MergeTask {
+
+  /** Bytes a task takes even when refused: the small tables and dictionary chunks it cannot work without. */
+  val Overdraft: Long = 16L << 20
+}
+
+/**
+ * One task's merge. Tables are kept in memory as long as Spark grants it. Once it refuses, every table not yet written
+ * out goes to disk in parts by the hash of its keys, and so does all that is still received; the parts are then merged
+ * one after the other, each again as far as memory goes.
+ */
+private final class Merge(spec: SharedSpec, kernel: HftaKernel, metrics: Map[String, SQLMetric]) extends Logging {
+  private val strides = spec.layouts.map(_.stride).toArray
+  private var spilled: Option[SpillFile] = None
+
+  /** Relations heard of, be it by blocks without a record. */
+  private val heard = scala.collection.mutable.BitSet.empty
+
+  def receive(input: Iterator[InternalRow]): Unit = input.foreach {
+    case u: UnsafeRow if u.getBaseObject.isInstanceOf[Array[Byte]] =>
+      val at = u.getBaseOffset - Platform.BYTE_ARRAY_OFFSET + (u.getLong(1) >> 32)
+      receive(u.getBaseObject.asInstanceOf[Array[Byte]], at.toInt)
+    case other => receive(other.getBinary(1), 0)
+  }
+
+  private def receive(data: Array[Byte], at: Int): Unit = {
+    val relation = BlockFormat.relation(data, at)
+    heard += relation
+    kernel.received += BlockFormat.records(data, at)
+    spilled = add(relation, data, at, spilled, level = 0)
+  }
+
+  /**
+   * Adds a block to the table of its relation, or to the spill file if there is one. Answers the spill file, which is a
+   * new one when memory was refused on the way.
+   */
+  private def add(relation: Int, data: Array[Byte], at: Int, to: Option[SpillFile], level: Int): Option[SpillFile] =
+    to match {
+      case None =>
+        try {
+          // A refusal while ids are read in leaves nothing merged.
+          kernel.merged = 0
+          val records = kernel.readBlock(data, at)
+          try {
+            kernel.mergeBuffer(relation, records)
+            None
+          } catch {
+            case refused: MemoryRefused =>
+              val file = spillTables(level, refused)
+              spillBuffer(relation, kernel.merged, records, file)
+              Some(reset(file))
+          }
+        } catch {
+          case refused: MemoryRefused =>
+            val file = reset(spillTables(level, refused))
+            add(relation, data, at, Some(file), level)
+        }
+      case Some(file) =>
+        if (kernel.dictionary().bytes() > Merge.DictionaryBytes) reset(file)
+        spillBuffer(relation, 0, kernel.readBlock(data, at), file)
+        to
+    }
+
+  private def spillBuffer(relation: Int, from: Int, until: Int, file: SpillFile): Unit =
+    (from until until).foreach(i => file.add(relation, kernel.buffer(), i * strides(relation)))
+
+  /** Moves all tables to a new spill file. */
+  private def spillTables(level: Int, refused: MemoryRefused): SpillFile = {
+    if (level >= SpillFile.Levels) {
+      throw new SparkOutOfMemoryError(
+        "UNABLE_TO_ACQUIRE_MEMORY",
+        java.util.Map.of("requestedBytes", refused.bytes.toString, "receivedBytes", "0")
+      )
+    }
+    logInfo(s"spark-phantoms merges on disk from here: ${refused.getMessage}")
+    val file = new SpillFile(kernel, strides, level)
+    spec.relations.indices.filter(kernel.tables(_) != null).foreach(spillTable(_, file))
+    file
+  }
+
+  private def spillTable(relation: Int, file: SpillFile): Unit = {
+    val table = kernel.table(relation)
+    (0 until table.size).foreach(i => file.add(relation, table.records, i * strides(relation)))
+    kernel.free(relation)
+  }
+
+  /** Writes blocks still being built, after which no id of the dictionary is in use. */
+  private def reset(file: SpillFile): SpillFile = {
+    file.flush()
+    kernel.dictionary().clear()
+    file
+  }
+
+  private def derivedChildren(relation: Int): Seq[Int] =
+    spec.children(relation).filter(spec.relations(_).derived)
+
+  /** Result rows of all relations, one relation after the other, each followed by those derived from it. */
+  def rows: Iterator[InternalRow] = heard.toSeq.iterator.flatMap { r =>
+    spilled match {
+      case None => inMemory(r)
+      case Some(file) =>
+        reset(file)
+        onDisk(r, file, level = 0)
+    }
+  } ++ Merge.after(spilled.foreach(metrics("spilledBytes") += _.bytes))
+
+  private def inMemory(relation: Int): Iterator[InternalRow] = {
+    val children = derivedChildren(relation)
+    try {
+      children.foreach(kernel.derive(relation, _))
+      written(relation) ++ children.iterator.flatMap(inMemoryOrDisk)
+    } catch {
+      case refused: MemoryRefused =>
+        // What was derived so far is derived again from disk.
+        children.foreach(kernel.free)
+        spilled = Some(reset(spillTables(0, refused)))
+        onDisk(relation, spilled.get, level = 0)
+    }
+  }
+
+  /** A derived relation whose table may have gone to disk while an earlier sibling was at work. */
+  private def inMemoryOrDisk(relation: Int): Iterator[InternalRow] =
+    if (kernel.tables(relation) != null || spilled.isEmpty) inMemory(relation)
+    else onDisk(relation, spilled.get, level = 0)
+
+  /** Rows of the queries a relation answers; its table is freed after the last one. */
+  private def written(relation: Int): Iterator[InternalRow] = {
+    metrics("groups") += kernel.table(relation).size
+    queriesOf(relation).iterator.flatMap(rowsOf(_, relation)) ++ Merge.after(kernel.free(relation))
+  }
+
+  private def queriesOf(relation: Int): Seq[Int] = spec.queries.indices.filter(spec.queries(_).relation == relation)
+
+  private def rowsOf(query: Int, relation: Int): Iterator[InternalRow] = {
+    val table = kernel.table(relation)
+    if (table.size == 0 && spec.queries(query).rowOnEmptyInput) {
+      val record = new Array[Long](strides(relation))
+      kernel.initialize(relation, record)
+      Option(kernel.emit(query, record, 0)).iterator
+    } else new Merge.Rows(kernel, query, table.records, table.size, strides(relation))
+  }
+
+  /** Merges a relation part by part; its children's entries are collected on disk meanwhile and merged afterwards. */
+  private def onDisk(relation: Int, file: SpillFile, level: Int): Iterator[InternalRow] = {
+    val children = derivedChildren(relation)
+    val below = if (children.isEmpty) None else Some(new SpillFile(kernel, strides, 0))
+    val empty = !file.relations.contains(relation)
+    val own =
+      if (empty) emptyRows(relation) else parts(relation, file, level, children, below)
+    own ++ below.iterator.flatMap { b =>
+      metrics("spilledBytes") += b.bytes
+      children.iterator.flatMap(c => onDisk(c, b, level = 0)) ++ Merge.after(b.close())
+    }
+  }
+
+  private def emptyRows(relation: Int): Iterator[InternalRow] =
+    queriesOf(relation).iterator.filter(spec.queries(_).rowOnEmptyInput).flatMap(rowsOf(_, relation)) ++
+      Merge.after(kernel.free(relation))
+
+  private def parts(
+      relation: Int,
+      file: SpillFile,
+      level: Int,
+      children: Seq[Int],
+      below: Option[SpillFile]
+  ): Iterator[InternalRow] = (0 until SpillFile.Fanout).iterator.filter(file.holds(relation, _)).flatMap { part =>
+    kernel.free(relation)
+    kernel.dictionary().clear()
+    val deeper = file.blocks(relation, part).foldLeft(Option.empty[SpillFile]) { (to, data) =>
+      add(relation, data, 0, to, level + 1)
+    }
+    deeper match {
+      case Some(d) =>
+        metrics("spilledBytes") += d.bytes
+        parts(relation, reset(d), level + 1, children, below) ++ Merge.after(d.close())
+      case None =>
+        val table = kernel.table(relation)
+        for (b <- below; c <- children) {
+          (0 until table.size).foreach { i =>
+            b.add(c, kernel.project(c, table.records, i * strides(relation)), 0)
+          }
+        }
+        // The next part starts with an empty dictionary.
+        below.foreach(_.flush())
+        written(relation)
+    }
+  }
+}
+
+private object Merge {
+
+  /** Bytes of variable-length values after which blocks on their way to disk are closed. */
+  val DictionaryBytes: Long = 4L << 20
+
+  /** Runs something when it is reached, and is empty. */
+  private def after(action: => Unit): Iterator[InternalRow] = new Iterator[InternalRow] {
+    private var done = false
+    override def hasNext: Boolean = {
+      if (!done) {
+        done = true
+        action
+      }
+      false
+    }
+    override def next(): InternalRow = throw new NoSuchElementException("no row here")
+  }
+
   /** The rows of one query over a complete table. */
   private final class Rows(kernel: HftaKernel, query: Int, records: Array[Long], size: Int, stride: Int)
       extends Iterator[InternalRow] {

@@ -8,9 +8,10 @@ import org.apache.spark.sql.execution.exchange.{REPARTITION_BY_NUM, ShuffleExcha
 
 import io.phantoms.spark.rewrite.{SharedExchange, SharedMerge}
 
-/** Plans the two logical nodes of a rewrite; everything they need was decided when they were made, so planning them again
-  * (adaptive execution does) gives the same operators.
-  */
+/**
+ * Plans the two logical nodes of a rewrite; everything they need was decided when they were made, so planning them again
+ * (adaptive execution does) gives the same operators.
+ */
 object PhantomsStrategy extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case m: SharedMerge => SharedMergeExec(m.spec, m.output, planLater(m.child)) :: Nil
@@ -21,7 +22,8 @@ object PhantomsStrategy extends SparkStrategy {
       ShuffleExchangeExec(
         ShufflePartitionIdPassThrough(DirectShufflePartitionID(partition), e.spec.numPartitions),
         lfta,
-        REPARTITION_BY_NUM) :: Nil
+        REPARTITION_BY_NUM
+      ) :: Nil
     case _ => Nil
   }
 }

@@ -18,8 +18,11 @@ final class RecordCode(spec: SharedSpec, val layout: RecordLayout) {
   /** Declares the key locals from per-key bits and null variables (null: the key cannot be NULL). */
   def packKeys(bits: Int => String, isNull: Int => Option[String]): String = {
     val flags = (0 until flagWords).map { w =>
-      val nulls = keys.flatMap(k => keyNull.get(k).filter(_.word == w).flatMap(f =>
-        isNull(k).map(n => s"($n ? ${hex(f.mask)} : 0L)")))
+      val nulls = keys.flatMap(k =>
+        keyNull.get(k).filter(_.word == w).flatMap(f =>
+          isNull(k).map(n => s"($n ? ${hex(f.mask)} : 0L)")
+        )
+      )
       s"final long m$w = ${(occupied(w) +: nulls).mkString(" | ")};"
     }
     (flags ++ packWords(bits)).mkString("\n")
@@ -81,7 +84,8 @@ final class RecordCode(spec: SharedSpec, val layout: RecordLayout) {
       .map(w => s"${word(table, at, w)} |= ${word(from, fromAt, w)} & ${hex(slotMask(w))};")
     val words = slots.flatMap { s =>
       (0 until wordsOf(s)).map(i =>
-        s"${word(table, at, slotPlace(s) + i)} = ${word(from, fromAt, parent.layout.slotPlace(s) + i)};")
+        s"${word(table, at, slotPlace(s) + i)} = ${word(from, fromAt, parent.layout.slotPlace(s) + i)};"
+      )
     }
     (flags ++ words).mkString("\n")
   }
@@ -121,15 +125,24 @@ final class RecordCode(spec: SharedSpec, val layout: RecordLayout) {
           code"""final boolean $nullName = $condition;
                 |final $javaType $name = $nullName ? ($javaType) $default : ($javaType) $value;""".stripMargin,
           JavaCode.isNullVariable(nullName),
-          JavaCode.variable(name, field.dataType))
+          JavaCode.variable(name, field.dataType)
+        )
     }
   }
 
-  /** Stores an evaluated buffer field.
-    *
-    * @param old what was loaded before, to leave a dictionary value alone that did not change
-    */
-  def storeSlot(ctx: CodegenContext, slot: Int, table: String, at: String, v: ExprCode, old: Option[ExprCode]): String = {
+  /**
+   * Stores an evaluated buffer field.
+   *
+   * @param old what was loaded before, to leave a dictionary value alone that did not change
+   */
+  def storeSlot(
+      ctx: CodegenContext,
+      slot: Int,
+      table: String,
+      at: String,
+      v: ExprCode,
+      old: Option[ExprCode]
+  ): String = {
     val w = slotPlace(slot)
     val write = field(slot) match {
       case FieldType.WideDecimal(t) =>
@@ -138,7 +151,8 @@ final class RecordCode(spec: SharedSpec, val layout: RecordLayout) {
           s"""if ($big == null) {
              |  ${word(table, at, f.word)} |= ${hex(f.mask)};
              |  ${word(table, at, w)} = 0L; ${word(table, at, w + 1)} = 0L;
-             |} else """.stripMargin).getOrElse("")
+             |} else """.stripMargin
+        ).getOrElse("")
         s"""java.math.BigInteger $big = $support.wide(${v.value}, ${t.precision}, ${t.scale});
            |$overflow {
            |  ${word(table, at, w)} = $support.high($big); ${word(table, at, w + 1)} = $big.longValue();
@@ -183,6 +197,20 @@ final class RecordCode(spec: SharedSpec, val layout: RecordLayout) {
     case None => code
     case Some(f) => s"if ((${word(table, at, f.word)} & ${hex(f.mask)}) == 0L) { $code }"
   }
+
+  /**
+   * Java text that adds a record to the block builder `block` and sets `full`. Ids become ordinals into the block's own
+   * dictionary, in a copy: the table keeps the task's.
+   */
+  def append(block: String, table: String, at: String, full: String): String =
+    if (dictionaryFields.isEmpty) s"$full = $block.add($table, $at);"
+    else {
+      val patches = dictionaryFields.map(_._1).distinct.map(w => s"$block.patch($w, copy[$w]);").mkString("\n")
+      s"""$full = $block.add($table, $at);
+         |final long[] copy = java.util.Arrays.copyOfRange($table, $at, $at + $stride);
+         |${rewriteIds("copy", "0", id => s"(long) $block.localId($id, dictionary)")}
+         |$patches""".stripMargin
+    }
 
   /** An expression for the shard hash of a record: equal for equal shard keys in every task. */
   def shardHash(shardKey: Seq[Int], table: String, at: String): String = {

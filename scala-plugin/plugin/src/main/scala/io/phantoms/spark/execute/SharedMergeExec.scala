@@ -7,11 +7,12 @@ import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, UnknownPartit
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 
-/** The high level: merges every shipped relation once, derives the relations below it in the same task, and writes the
-  * rows of all queries.
-  *
-  * @param child the exchange of blocks
-  */
+/**
+ * The high level: merges every shipped relation once, derives the relations below it in the same task, and writes the
+ * rows of all queries.
+ *
+ * @param child the exchange of blocks
+ */
 final case class SharedMergeExec(spec: SharedSpec, output: Seq[Attribute], child: SparkPlan) extends UnaryExecNode {
   override def nodeName: String = "PhantomsMerge"
   override protected def stringArgs: Iterator[Any] = Iterator(spec.notation, output)
@@ -25,7 +26,9 @@ final case class SharedMergeExec(spec: SharedSpec, output: Seq[Attribute], child
     "received" -> SQLMetrics.createMetric(sparkContext, "entries received"),
     "derived" -> SQLMetrics.createMetric(sparkContext, "entries derived"),
     "groups" -> SQLMetrics.createMetric(sparkContext, "groups"),
-    "peakBytes" -> SQLMetrics.createSizeMetric(sparkContext, "peak memory"))
+    "spilledBytes" -> SQLMetrics.createSizeMetric(sparkContext, "spilled to disk"),
+    "peakBytes" -> SQLMetrics.createSizeMetric(sparkContext, "peak memory")
+  )
 
   override protected def doExecute(): RDD[InternalRow] = {
     val (source, references) = new HftaCode(spec).generate()

@@ -9,66 +9,74 @@ final case class KeySpec(dataType: DataType, nullable: Boolean) {
   lazy val field: FieldType = FieldType.ofKey(dataType)
 }
 
-/** An aggregate function; what it reads are `BoundReference`s to the inputs.
-  *
-  * @param filter its FILTER clause, likewise bound
-  */
+/**
+ * An aggregate function; what it reads are `BoundReference`s to the inputs.
+ *
+ * @param filter its FILTER clause, likewise bound
+ */
 final case class AggregateSpec(function: DeclarativeAggregate, filter: Option[Expression]) {
 
   /** Buffer fields. Taken from the very instance whose expressions are compiled: their ids are its own. */
   @transient lazy val buffers: IndexedSeq[AttributeReference] = function.aggBufferAttributes.toIndexedSeq
 }
 
-/** How a relation crosses the exchange.
-  *
-  * @param shardKey keys whose hash picks the shard
-  * @param partitions reduce partition of each shard
-  */
+/**
+ * How a relation crosses the exchange.
+ *
+ * @param shardKey keys whose hash picks the shard
+ * @param partitions reduce partition of each shard
+ */
 final case class ShipSpec(shardKey: Seq[Int], partitions: Seq[Int])
 
-/** One relation of the configuration, as executed.
-  *
-  * @param keys its grouping, ascending ordinals into [[SharedSpec.keys]]
-  * @param aggregates functions its descendants need, ascending ordinals into [[SharedSpec.aggregates]]
-  * @param parent ordinal of the feeding relation, -1: the input
-  * @param buckets LFTA table size, a power of two; 0: no table
-  * @param ship None: stays in the map task (a phantom) or is derived
-  * @param derived merged from its parent in the reduce task
-  */
+/**
+ * One relation of the configuration, as executed.
+ *
+ * @param keys its grouping, ascending ordinals into [[SharedSpec.keys]]
+ * @param aggregates functions its descendants need, ascending ordinals into [[SharedSpec.aggregates]]
+ * @param parent ordinal of the feeding relation, -1: the input
+ * @param buckets LFTA table size, a power of two; 0: no table
+ * @param ship None: stays in the map task (a phantom) or is derived
+ * @param derived merged from its parent in the reduce task
+ */
 final case class RelationSpec(
     keys: Seq[Int],
     aggregates: Seq[Int],
     parent: Int,
     buckets: Int,
     ship: Option[ShipSpec],
-    derived: Boolean)
+    derived: Boolean
+)
 
-/** One query's result rows.
-  *
-  * @param relation the relation that answers it
-  * @param results one expression per output column over `BoundReference`s: keys first, then aggregate results
-  * @param having rows that stay
-  * @param rowOnEmptyInput one row even when no input row was seen (a plain global aggregate)
-  */
+/**
+ * One query's result rows.
+ *
+ * @param relation the relation that answers it
+ * @param results one expression per output column over `BoundReference`s: keys first, then aggregate results
+ * @param having rows that stay
+ * @param rowOnEmptyInput one row even when no input row was seen (a plain global aggregate)
+ */
 final case class QuerySpec(
     relation: Int,
     results: Seq[Expression],
     having: Option[Expression],
-    rowOnEmptyInput: Boolean)
+    rowOnEmptyInput: Boolean
+)
 
-/** Everything both sides of the exchange need to know. Holds no attribute of the plan: inputs are bound by ordinal, so
-  * that copies of one workload compare equal and can share one exchange.
-  *
-  * @param numPartitions reduce partitions
-  * @param notation the configuration for people
-  */
+/**
+ * Everything both sides of the exchange need to know. Holds no attribute of the plan: inputs are bound by ordinal, so
+ * that copies of one workload compare equal and can share one exchange.
+ *
+ * @param numPartitions reduce partitions
+ * @param notation the configuration for people
+ */
 final case class SharedSpec(
     keys: IndexedSeq[KeySpec],
     aggregates: IndexedSeq[AggregateSpec],
     relations: IndexedSeq[RelationSpec],
     queries: IndexedSeq[QuerySpec],
     numPartitions: Int,
-    notation: String) {
+    notation: String
+) {
 
   /** First slot (buffer field) of each aggregate, in one numbering over all of them. */
   @transient lazy val firstSlot: IndexedSeq[Int] = aggregates.map(_.buffers.size).scanLeft(0)(_ + _)
@@ -96,16 +104,18 @@ final case class SharedSpec(
 /** Word (of the flag words) and mask of a null bit. */
 final case class Flag(word: Int, mask: Long)
 
-/** Where the fields of a relation's records lie.
-  *
-  * Words: flags, keys, buffers. Flag bit 63 of the first word marks an occupied bucket; the others are the null bits of
-  * nullable keys and buffers, at positions that are the same in every relation, so that feeding a child only masks.
-  */
+/**
+ * Where the fields of a relation's records lie.
+ *
+ * Words: flags, keys, buffers. Flag bit 63 of the first word marks an occupied bucket; the others are the null bits of
+ * nullable keys and buffers, at positions that are the same in every relation, so that feeding a child only masks.
+ */
 final class RecordLayout(spec: SharedSpec, relation: RelationSpec) {
   private def keyFlag(key: Int): Option[Int] =
     Option.when(spec.keys(key).nullable)(spec.keys.take(key).count(_.nullable))
   private def slotFlag(slot: Int): Option[Int] = Option.when(spec.slots(slot).nullable)(
-    spec.keys.count(_.nullable) + spec.slots.take(slot).count(_.nullable))
+    spec.keys.count(_.nullable) + spec.slots.take(slot).count(_.nullable)
+  )
 
   val keys: Seq[Int] = relation.keys
   val aggregates: Seq[Int] = relation.aggregates

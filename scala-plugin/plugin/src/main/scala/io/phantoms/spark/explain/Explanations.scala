@@ -1,6 +1,6 @@
 package io.phantoms.spark.explain
 
-import io.phantoms.spark.detect.{Decision, DecisionRecorder}
+import io.phantoms.spark.detect.{Decision, DecisionRecorder, Declined}
 
 import org.apache.spark.sql.{Dataset => AnyDataset}
 import org.apache.spark.sql.catalyst.plans.logical.{Command, CommandResult, LogicalPlan}
@@ -11,7 +11,7 @@ import org.apache.spark.sql.execution.QueryExecution
 object Explanations {
 
   /**
-   * The decisions about a DataFrame, in the order in which they are made.
+   * The decisions about a DataFrame: what is shared, then what is left alone.
    *
    * A command (an INSERT, a CREATE TABLE AS SELECT) was executed when its DataFrame was made: the queries inside are
    * optimised again.
@@ -25,9 +25,12 @@ object Explanations {
 
   private[spark] def decisions(session: SparkSession, analyzed: LogicalPlan): Seq[Decision] =
     queries(analyzed).flatMap { query =>
-      DecisionRecorder.during {
+      val made = DecisionRecorder.during {
         val _ = new QueryExecution(session, query).optimizedPlan
       }
+      // Spark may run a rule a second time to see that it changes nothing more: what was declined is declined again.
+      val (declined, shared) = made.partition(_.isInstanceOf[Declined])
+      shared ++ declined.distinct
     }
 
   private def queries(plan: LogicalPlan): Seq[LogicalPlan] = plan match {

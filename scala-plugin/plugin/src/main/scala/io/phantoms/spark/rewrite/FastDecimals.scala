@@ -9,14 +9,16 @@ import org.apache.spark.sql.internal.SQLConf
 import io.phantoms.spark.detect.Workload
 import io.phantoms.spark.execute.AggregateSpec
 
-/** Sums and averages of short decimals as plain Spark computes them: over unscaled longs. Spark's own rule for that runs
-  * after ours and sees Aggregate nodes only, so it is applied here, function by function. Not only speed is at stake: the
-  * average it makes goes through a double, and ours has to be the same number.
-  */
+/**
+ * Sums and averages of short decimals as plain Spark computes them: over unscaled longs. Spark's own rule for that runs
+ * after ours and sees Aggregate nodes only, so it is applied here, function by function. Not only speed is at stake: the
+ * average it makes goes through a double, and ours has to be the same number.
+ */
 private[rewrite] final class FastDecimals(
     val aggregates: IndexedSeq[AggregateSpec],
     finish: IndexedSeq[Expression],
-    keyCount: Int) {
+    keyCount: Int
+) {
 
   /** An expression over keys and original results, as one over keys and the results of [[aggregates]]. */
   def results(e: Expression): Expression = e.transformUp {

@@ -2,12 +2,13 @@ package io.phantoms.spark.rewrite
 
 import io.phantoms.spark.choose.{Configuration, Placement, Problem}
 
-/** Which reduce partitions the shards of each shipped relation get.
-  *
-  * A relation of several shards has partitions of its own, so that a task holds one of its tables at a time. Relations of
-  * one shard are packed together up to [[GroupsPerTask]] expected groups, so that many small ones do not cost a task each.
-  * Large relations come first: a LIMIT reads the first partitions first.
-  */
+/**
+ * Which reduce partitions the shards of each shipped relation get.
+ *
+ * A relation of several shards has partitions of its own, so that a task holds one of its tables at a time. Relations of
+ * one shard are packed together up to [[GroupsPerTask]] expected groups, so that many small ones do not cost a task each.
+ * Large relations come first: a LIMIT reads the first partitions first.
+ */
 private[rewrite] object PartitionLayout {
 
   /** Expected groups up to which small relations share a reduce partition. */

@@ -12,16 +12,17 @@ import io.phantoms.spark.detect.{DeclineReason, Workload, WorkloadQuery}
 import io.phantoms.spark.execute._
 import io.phantoms.spark.shims.SparkInternals
 
-/** Makes the plan of a workload under a configuration:
-  *
-  * {{{
-  * Project(the operator's own attributes)
-  *   SharedMerge(results of all queries)
-  *     SharedExchange(keys and inputs of the aggregate functions)
-  *       Project(the columns these read)
-  *         base
-  * }}}
-  */
+/**
+ * Makes the plan of a workload under a configuration:
+ *
+ * {{{
+ * Project(the operator's own attributes)
+ *   SharedMerge(results of all queries)
+ *     SharedExchange(keys and inputs of the aggregate functions)
+ *       Project(the columns these read)
+ *         base
+ * }}}
+ */
 object SharedAggregates {
 
   /** @param notation the configuration for people */
@@ -29,11 +30,16 @@ object SharedAggregates {
       workload: Workload,
       problem: Problem,
       configuration: Configuration,
-      notation: String): Either[DeclineReason, LogicalPlan] = {
+      notation: String
+  ): Either[DeclineReason, LogicalPlan] = {
     val keys = workload.keys.map(SparkInternals.normalizeFloatingPoint)
     val functions = FastDecimals(workload)
-    val queries = workload.queries.map(q => q.copy(
-      results = q.results.map(functions.results), having = q.having.map(functions.results)))
+    val queries = workload.queries.map(q =>
+      q.copy(
+        results = q.results.map(functions.results),
+        having = q.having.map(functions.results)
+      )
+    )
     val compiled = keys ++ queries.flatMap(q => q.results ++ q.having) ++
       functions.aggregates.flatMap(a => a.function +: a.filter.toSeq)
     compiled.flatMap(notCompiled).headOption match {
@@ -54,7 +60,8 @@ object SharedAggregates {
       notation: String,
       keys: IndexedSeq[Expression],
       aggregates: IndexedSeq[AggregateSpec],
-      queries: IndexedSeq[WorkloadQuery]): LogicalPlan = {
+      queries: IndexedSeq[WorkloadQuery]
+  ): LogicalPlan = {
     // The functions read attributes, not precomputed arguments: below a FILTER clause an argument must not be evaluated.
     val read = AttributeSet(aggregates.flatMap(a => a.function +: a.filter.toSeq)).toSeq
     val ordinals = AttributeMap(read.zipWithIndex.map { case (a, i) => a -> (keys.size + i) })
@@ -70,7 +77,8 @@ object SharedAggregates {
         QuerySpec(configuration.relations.indexWhere(_.queries.contains(i)), q.results, q.having, q.rowOnEmptyInput)
       },
       relations.flatMap(_.ship).flatMap(_.partitions).max + 1,
-      notation)
+      notation
+    )
     val inputs = keys ++ read
     val needed = AttributeSet(inputs)
     val base =
@@ -81,19 +89,23 @@ object SharedAggregates {
       spec,
       Seq(
         AttributeReference("partition", IntegerType, nullable = false)(),
-        AttributeReference("block", BinaryType, nullable = false)()),
-      base)
+        AttributeReference("block", BinaryType, nullable = false)()
+      ),
+      base
+    )
     val fresh = workload.output.map(a => AttributeReference(a.name, a.dataType, a.nullable, a.metadata)())
     val expectedRows = queries.map(q => BigDecimal(problem.statistics.groups(q.keys)).toBigInt).sum
     Project(
       fresh.zip(workload.output).map { case (f, a) => Alias(f, a.name)(a.exprId, a.qualifier, Some(a.metadata)) },
-      SharedMerge(spec, expectedRows, fresh, exchange))
+      SharedMerge(spec, expectedRows, fresh, exchange)
+    )
   }
 
   private def relationSpecs(
       configuration: Configuration,
       queries: IndexedSeq[WorkloadQuery],
-      problem: Problem): IndexedSeq[RelationSpec] = {
+      problem: Problem
+  ): IndexedSeq[RelationSpec] = {
     val partitions = PartitionLayout(configuration, problem)
     def aggregatesBelow(r: Int): BitSet = {
       val own = configuration.relations(r).queries.map(queries(_).aggregates)

@@ -5,14 +5,15 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Statistics, Una
 
 import io.phantoms.spark.execute.SharedSpec
 
-/** Blocks of partial groups, partitioned: what the map side makes of its input.
-  *
-  * A node of its own below [[SharedMerge]], so that the row count which adaptive execution sees for a finished shuffle (of
-  * blocks) is never taken for a count of result rows.
-  *
-  * @param inputs keys first, then what the aggregate functions read; over `child`
-  * @param output reduce partition (int) and block (binary), fresh
-  */
+/**
+ * Blocks of partial groups, partitioned: what the map side makes of its input.
+ *
+ * A node of its own below [[SharedMerge]], so that the row count which adaptive execution sees for a finished shuffle (of
+ * blocks) is never taken for a count of result rows.
+ *
+ * @param inputs keys first, then what the aggregate functions read; over `child`
+ * @param output reduce partition (int) and block (binary), fresh
+ */
 final case class SharedExchange(inputs: Seq[Expression], spec: SharedSpec, output: Seq[Attribute], child: LogicalPlan)
     extends UnaryNode {
   override def nodeName: String = "PhantomsExchange"
@@ -23,11 +24,12 @@ final case class SharedExchange(inputs: Seq[Expression], spec: SharedSpec, outpu
   override protected def withNewChildInternal(newChild: LogicalPlan): SharedExchange = copy(child = newChild)
 }
 
-/** The rows of all queries, merged from blocks.
-  *
-  * @param expectedRows result rows the chooser expects
-  * @param output fresh attributes: none of the input's, whose constraints and nullability do not hold here
-  */
+/**
+ * The rows of all queries, merged from blocks.
+ *
+ * @param expectedRows result rows the chooser expects
+ * @param output fresh attributes: none of the input's, whose constraints and nullability do not hold here
+ */
 final case class SharedMerge(spec: SharedSpec, expectedRows: BigInt, output: Seq[Attribute], child: LogicalPlan)
     extends UnaryNode {
   override def nodeName: String = "PhantomsMerge"

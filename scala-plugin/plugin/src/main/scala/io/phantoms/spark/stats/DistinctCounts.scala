@@ -15,6 +15,7 @@ import org.apache.spark.sql.types.{BooleanType, ByteType, DataType, ShortType}
  * @param keys the same over the leaf of the input
  * @param names their canonical forms
  * @param rows rows of the input
+ * @param asked sets that deserve the whole sample; a search asks about many others, which get a part of it
  * @param catalog distinct values by key ordinal
  */
 private[stats] final class DistinctCounts(
@@ -23,6 +24,7 @@ private[stats] final class DistinctCounts(
     names: IndexedSeq[String],
     rows: Double,
     sample: Option[InputSample],
+    asked: Set[BitSet],
     catalog: Map[Int, Double]
 ) {
 
@@ -33,14 +35,16 @@ private[stats] final class DistinctCounts(
   def catalogCaps: Map[BitSet, Double] = catalog.map { case (i, n) => BitSet(i) -> n }
 
   def estimate(set: BitSet): Estimate = usable(set) match {
-    case Some(s) => Estimate(s.distinct(set.toSeq.map(names), rows), StatisticSource.Sample)
+    case Some(s) => Estimate(s.distinct(set.toSeq.map(names), rows, precise(set)), StatisticSource.Sample)
     case None => Estimate(thumb(set), StatisticSource.Default)
   }
 
   def flowLength(set: BitSet): Estimate = usable(set) match {
-    case Some(s) => Estimate(s.flowLength(set.toSeq.map(names)), StatisticSource.Sample)
+    case Some(s) => Estimate(s.flowLength(set.toSeq.map(names), precise(set)), StatisticSource.Sample)
     case None => Estimate(1.0, StatisticSource.Default)
   }
+
+  private def precise(set: BitSet): Boolean = set.size == 1 || asked(set)
 
   // Computed keys are not evaluated on rows the filters reject, so a sample made of those says nothing about them.
   private def usable(set: BitSet): Option[InputSample] = sample.filter { s =>

@@ -31,35 +31,64 @@ object FrequencyProfile {
   }
 }
 
-/** Counts 64-bit hashes in an open-addressing table of primitive arrays; 0 has a slot of its own. */
+/**
+ * Counts 64-bit hashes in an open-addressing table of primitive arrays; 0 has a slot of its own. Also counts in how many
+ * chunks each occurs.
+ *
+ * @param expected most different hashes
+ */
 private[stats] final class HashCounts(expected: Int) {
   private val capacity = math.max(16, Integer.highestOneBit(math.max(1, 2 * expected - 1)) << 1)
   private val mask = capacity - 1
-  private val keys = new Array[Long](capacity)
-  private val counts = new Array[Int](capacity)
-  private var zeros = 0
-  private var used = 0
+  private val keys = new Array[Long](capacity + 1)
+  private val counts = new Array[Int](capacity + 1)
+  private val chunkCounts = new Array[Short](capacity + 1)
+  private val lastChunk = new Array[Short](capacity + 1)
+  private var chunk: Short = 0
 
-  def distinct: Int = used + (if (zeros > 0) 1 else 0)
+  /** Different hashes so far. */
+  var distinct: Int = 0
 
-  def add(hash: Long): Unit =
-    if (hash == 0L) zeros += 1
-    else {
-      var slot = (hash ^ (hash >>> 32)).toInt & mask
+  /** What is added from now on belongs to another chunk. */
+  def nextChunk(): Unit = chunk = (chunk + 1).toShort
+
+  def add(hash: Long): Unit = {
+    var slot = capacity
+    if (hash != 0L) {
+      slot = (hash ^ (hash >>> 32)).toInt & mask
       while (counts(slot) > 0 && keys(slot) != hash) slot = (slot + 1) & mask
-      if (counts(slot) == 0) { keys(slot) = hash; used += 1 }
-      counts(slot) += 1
     }
+    if (counts(slot) == 0) {
+      keys(slot) = hash
+      chunkCounts(slot) = 1
+      lastChunk(slot) = chunk
+      distinct += 1
+    } else if (lastChunk(slot) != chunk) {
+      chunkCounts(slot) = (chunkCounts(slot) + 1).toShort
+      lastChunk(slot) = chunk
+    }
+    counts(slot) += 1
+  }
 
-  def profile(size: Int): FrequencyProfile = {
+  /** By occurrences. */
+  def profile(size: Int): FrequencyProfile = profile(size, counts(_))
+
+  /** By chunks in which a hash occurs. */
+  def collapsed(size: Int): FrequencyProfile =
+    profile(size, slot => if (counts(slot) == 0) 0 else chunkCounts(slot).toInt)
+
+  private def profile(size: Int, countOf: Int => Int): FrequencyProfile = {
     val f = new Array[Int](FrequencyProfile.MaxFrequency + 1)
     var pairs = 0.0
-    def tally(count: Int): Unit = if (count > 0) {
-      f(math.min(count, FrequencyProfile.MaxFrequency)) += 1
-      pairs += count.toDouble * (count - 1)
+    var slot = 0
+    while (slot <= capacity) {
+      val count = countOf(slot)
+      if (count > 0) {
+        f(math.min(count, FrequencyProfile.MaxFrequency)) += 1
+        pairs += count.toDouble * (count - 1)
+      }
+      slot += 1
     }
-    counts.foreach(tally)
-    tally(zeros)
     FrequencyProfile(distinct, f.toIndexedSeq, size, pairs)
   }
 }

@@ -67,7 +67,7 @@ final class InputSample(
 
   def covers(wanted: Iterable[String]): Boolean = wanted.forall(keys.contains)
 
-  private val profiles = scala.collection.mutable.HashMap.empty[Set[Int], InputSample.Profiles]
+  private val profiles = scala.collection.mutable.HashMap.empty[(Set[Int], Boolean), InputSample.Profiles]
 
   /**
    * Groups of a set of keys among `rows` rows.
@@ -78,15 +78,16 @@ final class InputSample(
    * and GEE extrapolates from the stretch of input the sample spans.
    *
    * @param wanted keys in canonical form, all of them in [[keys]]
+   * @param precise false: from some of the sampled rows only, at a tenth of the time
    */
-  def distinct(wanted: Seq[String], rows: Double): Double = {
-    val p = profilesOf(wanted)
+  def distinct(wanted: Seq[String], rows: Double, precise: Boolean = true): Double = {
+    val p = profilesOf(wanted, precise)
     if (size == 0) 1.0
     else if (complete && size == passed) math.max(1, p.rows.distinct).toDouble
     else {
       val estimate =
         if (p.flowLength < InputSample.Clustered || chunks.size < 2) DistinctEstimators.hybrid(p.rows, rows)
-        else DistinctEstimators.gee(p.collapsed.copy(size = math.min(passed, Int.MaxValue.toLong).toInt), rows)
+        else DistinctEstimators.gee(p.collapsed.copy(size = math.max(p.rows.size, spanned(p.rows.size))), rows)
       math.max(1.0, math.min(estimate, math.max(1.0, rows)))
     }
   }
@@ -97,76 +98,95 @@ final class InputSample(
    * random order. Told from windows of 256 and of 4096 rows, whichever shows longer flows: flows that go on for longer
    * than that are longer than said here.
    */
-  def flowLength(wanted: Seq[String]): Double = profilesOf(wanted).flowLength
+  def flowLength(wanted: Seq[String], precise: Boolean = true): Double = profilesOf(wanted, precise).flowLength
 
-  private def profilesOf(wanted: Seq[String]): InputSample.Profiles = synchronized {
+  private def profilesOf(wanted: Seq[String], precise: Boolean): InputSample.Profiles = synchronized {
     val columns = wanted.map(keys.indexOf).toSet
     require(!columns.contains(-1), "a key that was not sampled")
-    profiles.getOrElseUpdate(columns, compute(columns.toArray.sorted))
+    profiles.getOrElse(
+      (columns, true),
+      profiles.getOrElseUpdate((columns, precise), compute(columns.toArray.sorted, precise))
+    )
   }
 
-  private def compute(columns: Array[Int]): InputSample.Profiles = {
-    val hashes = chunks.zip(chunkRows).map { case (c, n) => InputSample.combine(c, n, width, columns) }
-    val all = new HashCounts(size)
-    hashes.foreach(_.foreach(all.add))
-    InputSample.Profiles(all.profile(size), collapse(hashes), flow(hashes))
-  }
+  /** Rows of input that a number of kept rows stand for where neighbours belong to the same groups. */
+  private def spanned(rows: Int): Int =
+    math.min(Int.MaxValue.toDouble, passed.toDouble * rows / math.max(1, size)).toInt
 
-  /** Each partition counts each group once. */
-  private def collapse(hashes: IndexedSeq[Array[Long]]): FrequencyProfile = {
-    val counts = new HashCounts(size)
-    hashes.foreach { chunk =>
-      val sorted = chunk.clone()
-      java.util.Arrays.sort(sorted)
-      var i = 0
-      while (i < sorted.length) {
-        if (i == 0 || sorted(i) != sorted(i - 1)) counts.add(sorted(i))
-        i += 1
+  private def compute(columns: Array[Int], precise: Boolean): InputSample.Profiles = {
+    val stride = if (precise) 1 else math.max(1, size / InputSample.FewRows)
+    val counts = new HashCounts(size / stride + chunks.size)
+    var rows = 0
+    chunks.indices.foreach { c =>
+      var row = 0
+      while (row < chunkRows(c)) { counts.add(hash(c, row, columns)); rows += 1; row += stride }
+      counts.nextChunk()
+    }
+    // Where no row resembles another there are no flows.
+    val length =
+      if (useRejected || counts.distinct == rows) 1.0
+      else {
+        val windows = if (precise) InputSample.Windows else InputSample.Windows.take(1)
+        windows.map { case (width, most) => flow(columns, width, most) }.max
       }
-    }
-    counts.profile(size)
+    InputSample.Profiles(counts.profile(rows), counts.collapsed(rows), length)
   }
 
-  private def flow(hashes: IndexedSeq[Array[Long]]): Double =
-    if (useRejected || size == 0) 1.0
-    else {
-      val stretches = hashes.zip(partitions.filter(_.hashes.nonEmpty)).map { case (h, p) => (h, p.contiguous) }
-      InputSample.Windows.map { case (width, most) => flow(hashes, stretches, width, most) }.max
-    }
+  /** First rows of the windows of consecutive rows that the sample has. */
+  private def windows(width: Int): IndexedSeq[(Int, Int)] = {
+    val contiguous = partitions.filter(_.hashes.nonEmpty).map(_.contiguous)
+    contiguous.zipWithIndex.flatMap { case (n, chunk) => (0 until n / width).map(w => (chunk, w * width)) }
+  }
 
   /**
-   * @param stretches hashes of each partition, and how many of them follow each other
    * @param width rows of a window
    * @param most windows looked at
    */
-  private def flow(
-      hashes: IndexedSeq[Array[Long]],
-      stretches: IndexedSeq[(Array[Long], Int)],
-      width: Int,
-      most: Int
-  ): Double = {
-    val windows = stretches.flatMap { case (h, n) => (0 until n / width).map(w => h.slice(w * width, (w + 1) * width)) }
+  private def flow(columns: Array[Int], width: Int, most: Int): Double = {
+    val all = windows(width)
     // A picked row of a flow must not be followed by the next picked row of the same flow.
-    if (windows.isEmpty || size < 4 * width) 1.0
+    if (all.isEmpty || size < 4 * width) 1.0
     else {
-      val chosen = math.min(most, windows.size)
-      val near = (0 until chosen).map { i =>
-        FrequencyProfile.of(windows((i.toLong * windows.size / chosen).toInt), width).distinct
-      }.sum
+      val chosen = math.min(most, all.size)
       val stride = size.toDouble / width
-      val far = (0 until chosen).map { i =>
-        val start = i * stride / chosen
-        FrequencyProfile.of(Array.tabulate(width)(j => rowAt(hashes, (start + j * stride).toLong)), width).distinct
-      }.sum
+      var near, far = 0
+      for (i <- 0 until chosen) {
+        val (chunk, first) = all((i.toLong * all.size / chosen).toInt)
+        val consecutive, picked = new HashCounts(width)
+        var j = 0
+        while (j < width) {
+          consecutive.add(hash(chunk, first + j, columns))
+          picked.add(hashOf((i * stride / chosen + j * stride).toInt, columns))
+          j += 1
+        }
+        near += consecutive.distinct
+        far += picked.distinct
+      }
       math.max(1.0, far.toDouble / math.max(1, near))
     }
   }
 
-  private def rowAt(hashes: IndexedSeq[Array[Long]], row: Long): Long = {
+  /** Of a row of the whole sample. */
+  private def hashOf(row: Int, columns: Array[Int]): Long = {
     var chunk = 0
     var rest = row
-    while (rest >= hashes(chunk).length) { rest -= hashes(chunk).length; chunk += 1 }
-    hashes(chunk)(rest.toInt)
+    while (rest >= chunkRows(chunk)) { rest -= chunkRows(chunk); chunk += 1 }
+    hash(chunk, rest, columns)
+  }
+
+  private def hash(chunk: Int, row: Int, columns: Array[Int]): Long = {
+    val hashes = chunks(chunk)
+    val start = row * width
+    var h = 0x9e3779b97f4a7c15L
+    var c = 0
+    while (c < columns.length) {
+      // The finaliser of splitmix64, so that neither order nor equal columns cancel out.
+      h = (h ^ hashes(start + columns(c))) * 0xbf58476d1ce4e5b9L
+      h = (h ^ (h >>> 29)) * 0x94d049bb133111ebL
+      h ^= h >>> 32
+      c += 1
+    }
+    h
   }
 }
 
@@ -175,31 +195,14 @@ object InputSample {
   /** With fewer rows past the filters than this, neither their fraction nor their distribution is trusted. */
   val EnoughRows = 256
 
+  /** Rows that an estimate in haste looks at. */
+  private val FewRows = 8192
+
   /** Rows of a window in which flows are looked for, and how many windows are looked at. */
-  private val Windows = Seq(256 -> 32, 4096 -> 8)
+  private val Windows = Seq(256 -> 16, 4096 -> 4)
 
   /** Flow lengths from here on are taken as clustering, not as noise. */
   val Clustered = 1.2
 
   private final case class Profiles(rows: FrequencyProfile, collapsed: FrequencyProfile, flowLength: Double)
-
-  /** One hash per row for a set of keys. */
-  private def combine(chunk: Array[Long], rows: Int, width: Int, columns: Array[Int]): Array[Long] = {
-    val out = new Array[Long](rows)
-    var row = 0
-    while (row < rows) {
-      var h = 0x9e3779b97f4a7c15L
-      var c = 0
-      while (c < columns.length) {
-        // The finaliser of splitmix64, so that neither order nor equal columns cancel out.
-        h = (h ^ chunk(row * width + columns(c))) * 0xbf58476d1ce4e5b9L
-        h = (h ^ (h >>> 29)) * 0x94d049bb133111ebL
-        h ^= h >>> 32
-        c += 1
-      }
-      out(row) = h
-      row += 1
-    }
-    out
-  }
 }

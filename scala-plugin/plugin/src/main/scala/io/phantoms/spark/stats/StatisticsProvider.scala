@@ -130,7 +130,9 @@ object StatisticsProvider extends Logging {
         }
     val sample = sampled.toOption
     val rows = rowsOf(session, input, sample, supplied)
-    val distinct = new DistinctCounts(workloadKeys, keys, names, rows.value, sample, catalogGroups(input, keys, rows))
+    val asked = (every +: queries).filter(_.nonEmpty)
+    val catalog = catalogGroups(input, keys, rows)
+    val distinct = new DistinctCounts(workloadKeys, keys, names, rows.value, sample, asked.toSet, catalog)
     val known = distinct.catalogKnown(input.filters.isEmpty) ++ suppliedGroups(exact, workloadKeys).map {
       case (k, n) => k -> Estimate(n, StatisticSource.Supplied)
     }
@@ -143,7 +145,7 @@ object StatisticsProvider extends Logging {
     val notes = sampled.left.toOption.map(why => s"no sample: $why").toSeq ++
       supplied.filter(_.stale).map(m => s"statistics of ${m.entry.table} were supplied for an older snapshot")
     val statistics =
-      new EstimatedStatistics(rows, known, caps, distinct.estimate, flow, (every +: queries).filter(_.nonEmpty), notes)
+      new EstimatedStatistics(rows, known, caps, distinct.estimate, flow, asked, notes)
     val partitions = quietly(session.sparkContext.defaultParallelism)(InputSize.partitions(session, input, sample))
     Found(statistics, partitions, sampled)
   }
@@ -208,7 +210,7 @@ object StatisticsProvider extends Logging {
     val rows = leaves.map(l => quietly(InputSize.UnknownRows)(InputSize.leafRows(session, l, None).value)).maxOption
     val n = Estimate(math.max(1.0, rows.getOrElse(InputSize.UnknownRows)), StatisticSource.Default)
     val names = workload.keys.map(_.sql)
-    val distinct = new DistinctCounts(workload.keys, workload.keys, names, n.value, None, Map.empty)
+    val distinct = new DistinctCounts(workload.keys, workload.keys, names, n.value, None, Set.empty, Map.empty)
     val statistics = new EstimatedStatistics(
       n,
       Map.empty,

@@ -7,6 +7,8 @@ import scala.util.Random
 import org.apache.spark.sql.{DataFrame, Row, SparkSession}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
+import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.types._
 import org.scalatest.{BeforeAndAfterAll, Suite}
 
@@ -57,7 +59,8 @@ trait DetectionTestSession extends BeforeAndAfterAll { this: Suite =>
   /** The optimised plan as our rule would see it. */
   protected def planFor(df: DataFrame): LogicalPlan = {
     PlanCapture.last = None
-    df.queryExecution.optimizedPlan
+    // A new execution: one that has been asked before keeps its plan.
+    new QueryExecution(spark.asInstanceOf[ClassicSession], df.queryExecution.analyzed).optimizedPlan
     PlanCapture.last.get
   }
 

@@ -76,7 +76,9 @@ final class ConsumersSuite extends AnyFunSuite with PluginSession {
 
   test("in subqueries") {
     bothModes {
-      assertSame("select (select max(n) from (select count(*) as n from flows group by rollup (k, m))) as top, a from t")
+      assertSame(
+        "select (select max(n) from (select count(*) as n from flows group by rollup (k, m))) as top, a from t"
+      )
       assertSame(s"select a from t where exists (select 1 from ($union) u where u.k = t.a and u.n > 1)")
       assertSame(s"select a, c from t where c in (select n from ($union) u)")
       assertSame(s"select * from ($union) where n > (select avg(n) from ($union))")

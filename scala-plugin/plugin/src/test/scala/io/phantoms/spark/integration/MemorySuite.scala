@@ -63,10 +63,13 @@ final class MemorySuite extends AnyFunSuite with PluginSession {
     ).write.parquet(s"$folder/wide")
     spark.read.parquet(s"$folder/wide").createOrReplaceTempView("wide")
     // Few groups remain: only the map side has to hold the strings, and it may flush.
-    val sql = """select k, max(n) as n from (select k, min(length(s)) as n from wide group by k
+    val sql =
+      """select k, max(n) as n from (select k, min(length(s)) as n from wide group by k
                 |union all select length(s) % 3, max(length(s)) from wide group by length(s) % 3) group by k""".stripMargin
     assertSame(sql)
-    assertSame("select k, length(s) as l, count(*), max(s) = min(s) from wide group by grouping sets ((k), (length(s)))")
+    assertSame(
+      "select k, length(s) as l, count(*), max(s) = min(s) from wide group by grouping sets ((k), (length(s)))"
+    )
     assert(used == 0)
   }
 
@@ -95,7 +98,11 @@ final class MemorySuite extends AnyFunSuite with PluginSession {
   }
 
   test("a reduce task without memory for its groups says so") {
-    spark.range(0, 2000000, 1, 2).selectExpr("id as a", "id % 1500000 as b", "id % 10 as c").createOrReplaceTempView("many")
+    spark.range(0, 2000000, 1, 2).selectExpr(
+      "id as a",
+      "id % 1500000 as b",
+      "id % 10 as c"
+    ).createOrReplaceTempView("many")
     withConf("spark.sql.shuffle.partitions" -> "1") {
       val df = spark.sql("select a, b, count(*), sum(c), max(c) from many group by grouping sets ((a), (b), (a, b))")
       assert(isShared(df))

@@ -47,8 +47,13 @@ final class SettingsSuite extends AnyFunSuite with PluginSession {
     Seq(1, 2, 7, 50).foreach { n =>
       spark.table("flows").where("v < 30").repartition(n).write.mode("overwrite").parquet(s"$folder/parts_$n")
       spark.read.parquet(s"$folder/parts_$n").createOrReplaceTempView("parts")
-      spark.range(0, 20, 1, n).selectExpr("cast(id % 3 as int) k", "cast(id as int) m", "string(id) s", "id v",
-        "cast(id as decimal(10, 2)) d").createOrReplaceTempView("few")
+      spark.range(0, 20, 1, n).selectExpr(
+        "cast(id % 3 as int) k",
+        "cast(id as int) m",
+        "string(id) s",
+        "id v",
+        "cast(id as decimal(10, 2)) d"
+      ).createOrReplaceTempView("few")
       bothModes {
         assertSame(PluginSession.union("parts"))
         assertSame(PluginSession.sets("few"))
@@ -147,7 +152,9 @@ final class SettingsSuite extends AnyFunSuite with PluginSession {
       assertSame(
         "select k, s, d, count(s), count(*), sum(d), min(s), max(d), avg(v) from constant group by cube (k, s, d)"
       )
-      assertSame("select b, w, f, dt, flag, count(*), max(bin is null) from t group by grouping sets ((b, w), (f, dt), (flag))")
+      assertSame(
+        "select b, w, f, dt, flag, count(*), max(bin is null) from t group by grouping sets ((b, w), (f, dt), (flag))"
+      )
     }
   }
 
@@ -157,12 +164,16 @@ final class SettingsSuite extends AnyFunSuite with PluginSession {
         """select b, a, count(*), sum(v) from (select t.a, t.b, f.v from t join flows f on t.a = f.k where f.v < 50)
           |group by cube (a, b)""".stripMargin
       )
-      assertSame("select k, n, count(*) from (select k, m, count(*) as n from flows group by k, m) group by cube (k, n)")
+      assertSame(
+        "select k, n, count(*) from (select k, m, count(*) as n from flows group by k, m) group by cube (k, n)"
+      )
       assertSame(
         """select k, r, count(*) from (select k, row_number() over (partition by k order by v, m, s, d) % 5 as r from flows)
           |group by cube (k, r)""".stripMargin
       )
-      assertSame("select k, m, count(*) from (select k, m from flows order by k, m, v limit 1000) group by rollup (k, m)")
+      assertSame(
+        "select k, m, count(*) from (select k, m from flows order by k, m, v limit 1000) group by rollup (k, m)"
+      )
       assertSame(
         "select x, k, count(*) from (select k, explode(array(k, m)) as x from flows) group by grouping sets ((x), (k))"
       )

@@ -1,0 +1,288 @@
+package io.phantoms.spark.oracle
+
+import org.apache.spark.sql.Row
+import org.apache.spark.sql.functions.expr
+import org.apache.spark.sql.types._
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Where aggregate functions go wrong when computed from finer ones: overflow, decimals, floats, FILTER, wide rows. */
+trait AggregateTraps extends DifferentialSuite { this: AnyFunSuite =>
+
+  private def shares(name: String)(sql: String): Unit = test(name)(checkSharedSql(sql))
+  private def inBothModes(body: String => Unit): Unit =
+    Seq("true", "false").foreach(ansi => withConf("spark.sql.ansi.enabled" -> ansi)(body(ansi)))
+
+  private def view(name: String, schema: StructType, rows: Row*): Unit =
+    spark.createDataFrame(spark.sparkContext.parallelize(rows, 2), schema).createOrReplaceTempView(name)
+
+  shares("every function over every number")(
+    Seq("a", "c", "d", "w", "x", "f", "by", "sh").map(i => s"sum($i), avg($i), min($i), max($i), count($i)")
+      .mkString("select z, n, ", ", ", " from t group by cube(z, n)")
+  )
+  shares("every function over intervals")(
+    "select z, n, sum(ym), avg(ym), min(ym), max(ym), sum(ds), avg(ds), min(ds), max(ds), count(ds) from t group by cube(z, n)"
+  )
+  shares("minima and maxima of what is no number")(
+    "select z, n, min(b), max(b), min(dt), max(dt), min(ts), max(ts), min(tn), max(tn), min(flag), max(flag) from t group by cube(z, n)"
+  )
+  shares("a boolean aggregate")(
+    "select z, n, bool_and(flag), bool_or(flag), every(c > 0), count_if(c > 10) from t group by cube(z, n)"
+  )
+  shares("count of several columns")(
+    "select z, count(a, b), count(b, c, x), count(1), count(null) from t group by cube(z, n)"
+  )
+
+  // Decimals.
+  for (precision <- Seq(1, 4, 7, 8, 10, 11, 14, 15, 17, 18, 19, 27, 28, 29, 37, 38)) {
+    val scale = math.min(precision - 1, 4)
+    val input = s"cast(d % ${if (precision - scale > 2) 100 else 1} as decimal($precision, $scale))"
+    shares(s"decimals of $precision digits")(
+      s"select z, n, sum(q), avg(q), min(q), max(q), count(q) from (select z, n, $input q from t) group by cube(z, n)"
+    )
+  }
+  shares("decimal keys that differ in digits only")(
+    "select cast(d as decimal(18, 2)) p, cast(d as decimal(19, 2)) q, count(*) from t group by cube(cast(d as decimal(18, 2)), cast(d as decimal(19, 2)))"
+  )
+  test("a decimal(38) sum that overflows") {
+    val nines = new java.math.BigDecimal("9" * 38)
+    view(
+      "big",
+      new StructType().add("k", IntegerType).add("v", DecimalType(38, 0)),
+      (Seq.fill(11)(Row(1, nines)) ++ Seq.fill(3)(Row(2, java.math.BigDecimal.ONE)) :+ Row(3, null)): _*
+    )
+    val sql = "select k, sum(v), count(*) from big group by cube(k)"
+    withConf("spark.sql.ansi.enabled" -> "false")(checkSharedSql(sql))
+    withConf("spark.sql.ansi.enabled" -> "true")(checkSharedSql(sql, fails = Some("ARITHMETIC_OVERFLOW")))
+    inBothModes(_ => checkSharedSql("select k, try_sum(v), count(*) from big group by cube(k)"))
+    inBothModes(_ => checkSharedSql("select k, try_avg(v), max(v) from big group by cube(k)"))
+  }
+  test("a decimal sum whose intermediate sums are larger than the sum") {
+    val nines = new java.math.BigDecimal("9" * 38)
+    view(
+      "swing",
+      new StructType().add("k", IntegerType).add("v", DecimalType(38, 0)),
+      Seq.tabulate(40)(i => Row(i % 2, if (i % 4 < 2) nines else nines.negate())): _*
+    )
+    withConf("spark.sql.ansi.enabled" -> "false") {
+      checkSharedSql("select k, sum(v) is null or abs(sum(v)) >= 0, count(*) from swing group by cube(k)")
+    }
+  }
+  test("a decimal sum of NULLs and of nothing") {
+    view(
+      "nulls",
+      new StructType().add("k", IntegerType).add("v", DecimalType(38, 4)).add("s", DecimalType(5, 1)),
+      Row(1, null, null),
+      Row(2, null, null),
+      Row(2, new java.math.BigDecimal("1.0000"), new java.math.BigDecimal("1.5"))
+    )
+    inBothModes(_ =>
+      checkSharedSql(
+        "select k, sum(v), sum(s), avg(v), avg(s), sum(v) filter (where k > 5), sum(s) filter (where k > 5) from nulls group by cube(k)"
+      )
+    )
+  }
+
+  // Overflow of integers.
+  test("a long sum that overflows") {
+    view(
+      "longs",
+      new StructType().add("k", IntegerType).add("v", LongType),
+      Row(1, Long.MaxValue),
+      Row(1, 1L),
+      Row(2, 5L),
+      Row(null, Long.MinValue)
+    )
+    withConf("spark.sql.ansi.enabled" -> "false")(checkSharedSql("select k, sum(v) from longs group by cube(k)"))
+    withConf("spark.sql.ansi.enabled" -> "true")(
+      checkSharedSql("select k, sum(v) from longs group by cube(k)", fails = Some("ARITHMETIC_OVERFLOW"))
+    )
+    inBothModes(_ => checkSharedSql("select k, try_sum(v), count(v) from longs group by cube(k)"))
+  }
+  test("a sum that overflows in no query, but would in a coarser grouping") {
+    view(
+      "apart",
+      new StructType().add("k", IntegerType).add("j", IntegerType).add("v", LongType),
+      Row(1, 1, Long.MaxValue),
+      Row(2, 2, 1L),
+      Row(3, 3, Long.MaxValue)
+    )
+    inBothModes(_ =>
+      checkSharedSql(
+        "select k, j, sum(v) from apart group by grouping sets ((k, j), (k), (j))"
+      )
+    )
+  }
+  test("a sum that is asked for in one branch only does not overflow in another") {
+    view(
+      "onesided",
+      new StructType().add("k", IntegerType).add("j", IntegerType).add("v", LongType),
+      Row(1, 1, Long.MaxValue),
+      Row(2, 1, 1L)
+    )
+    withConf("spark.sql.ansi.enabled" -> "true")(
+      checkSharedSql(
+        "select k, sum(v) s from onesided group by k union all select j, count(v) from onesided group by j"
+      )
+    )
+  }
+  test("intervals that overflow") {
+    view(
+      "spans",
+      new StructType().add("k", IntegerType).add("v", DayTimeIntervalType()),
+      Row(1, java.time.Duration.ofSeconds(9000000000000L)),
+      Row(1, java.time.Duration.ofSeconds(9000000000000L)),
+      Row(2, java.time.Duration.ofSeconds(1))
+    )
+    val sql = "select k, sum(v) from spans group by cube(k)"
+    val error = plain(spark.sql(sql)).result.left.toOption
+    assert(error.isDefined)
+    checkSharedSql(sql, fails = error)
+  }
+
+  // Errors in inputs.
+  test("a division by zero") {
+    withConf("spark.sql.ansi.enabled" -> "true") {
+      checkSharedSql("select a, sum(1 / z) from t group by cube(a, b)", fails = Some("DIVIDE_BY_ZERO"))
+      checkSharedSql("select 1 / z, count(*) from t group by cube(1 / z, b)", fails = Some("DIVIDE_BY_ZERO"))
+      checkSharedSql("select a, 1 / (count(z) - count(z)) from t group by cube(a, b)", fails = Some("DIVIDE_BY_ZERO"))
+    }
+    withConf("spark.sql.ansi.enabled" -> "false") {
+      checkSharedSql("select a, sum(1 / z) from t group by cube(a, b)")
+      checkSharedSql("select 1 / z, count(*) from t group by cube(1 / z, b)")
+    }
+  }
+  test("a division by zero behind a FILTER clause") {
+    inBothModes { _ =>
+      checkSharedSql("select a, sum(1 / z) filter (where z <> 0), count(*) from t group by cube(a, b)")
+      checkSharedSql(
+        "select a k, sum(1 / z) filter (where z <> 0) v from t group by a union all select n, count(*) filter (where z = 0) from t group by n"
+      )
+      checkSharedSql(
+        "select a, sum(100 div z) filter (where z > 0), max(c % z) filter (where z > 0) from t group by cube(a, b)"
+      )
+    }
+  }
+  test("a division by zero behind a WHERE clause") {
+    inBothModes(_ => checkSharedSql("select 1 / z, sum(1 / z), count(*) from t where z <> 0 group by cube(1 / z, a)"))
+  }
+  test("a cast that fails") {
+    withConf("spark.sql.ansi.enabled" -> "true") {
+      checkSharedSql("select a, sum(cast(b as int)) from t group by cube(a, z)", fails = Some("CAST_INVALID_INPUT"))
+      checkSharedSql("select a, sum(cast(b as int)) filter (where b is null) from t group by cube(a, z)")
+    }
+    withConf("spark.sql.ansi.enabled" -> "false")(
+      checkSharedSql("select a, sum(cast(b as int)) from t group by cube(a, z)")
+    )
+  }
+  test("a short-circuit in an input") {
+    inBothModes { _ =>
+      checkSharedSql(
+        "select a, sum(if(z = 0, 0, 1 / z)), count(case when z <> 0 then 1 / z end) from t group by cube(a, b)"
+      )
+      checkSharedSql("select if(z = 0, -1, 6 div z) k, count(*) from t group by cube(if(z = 0, -1, 6 div z), a)")
+    }
+  }
+  test("an error in HAVING, for groups that another condition keeps out") {
+    withConf("spark.sql.ansi.enabled" -> "true")(
+      checkSharedSql("select a, count(*) from t group by cube(a, z) having if(max(z) = 0, false, 4 / max(z) > 1)")
+    )
+  }
+
+  // FILTER.
+  shares("filters that are never true or NULL")(
+    "select a, count(*) filter (where z > 100), sum(c) filter (where z is null and null), min(b) filter (where flag) from t group by cube(a, n)"
+  )
+  shares("one function under several filters")(
+    "select a, sum(c), sum(c) filter (where z = 0), sum(c) filter (where z = 1), sum(c) filter (where z > 0 or flag), count(*) filter (where c > 10) from t group by cube(a, n)"
+  )
+
+  // Floats.
+  shares("NaN and zeros of both signs as keys")("select x, f, count(*), sum(c) from t group by cube(x, f)")
+  shares("zeros made by arithmetic as keys")(
+    "select x * 0 k, -f l, count(*) from t group by grouping sets ((x * 0), (-f), (x * 0, -f))"
+  )
+  shares("floats inside keys")(
+    "select k, z, count(*) from (select named_struct('p', x, 'q', array(f, -f)) k, z from t) group by cube(k, z)"
+  )
+  shares("NaN and infinities as inputs")(
+    "select z, n, min(x), max(x), min(f), max(f), sum(x), avg(f), count(x) from t group by cube(z, n)"
+  )
+  test("extreme floats as inputs") {
+    view(
+      "extreme",
+      new StructType().add("k", IntegerType).add("v", DoubleType).add("w", FloatType),
+      Row(1, Double.MaxValue, Float.MinPositiveValue),
+      Row(1, Double.PositiveInfinity, Float.NegativeInfinity),
+      Row(2, Double.NegativeInfinity, -0.0f),
+      Row(3, -0.0, Float.NaN),
+      Row(4, Double.MinPositiveValue, 0.0f)
+    )
+    checkSharedSql(
+      "select k, sum(v), avg(v), min(v), max(v), sum(w), avg(w), min(w), max(w) from extreme group by cube(k)"
+    )
+    checkSharedSql("select v, w, count(*) from extreme group by cube(v, w)")
+  }
+  test("negative: exact floating point") {
+    withConf("spark.phantoms.exactFloatingPoint" -> "true") {
+      checkDeclinedSql("select a, sum(x) from t group by cube(a, b)", "EXACT_FLOATING_POINT")
+      checkSharedSql("select a, sum(c), max(x) from t group by cube(a, b)")
+    }
+  }
+
+  // char, varchar.
+  test("char and varchar columns") {
+    spark.sql("drop table if exists chars")
+    spark.sql("create table chars (k char(5), v varchar(6), i int) using parquet")
+    spark.sql(
+      "insert into chars values ('a', 'x ', 1), ('a    ', 'x', 2), ('ab', 'x', 3), (null, null, 4), ('b', '', 5)"
+    )
+    checkSharedSql("select k, v, count(*), sum(i), max(k), min(v) from chars group by cube(k, v)")
+    checkSharedSql("select k, count(*) n from chars group by k union all select v, sum(i) from chars group by v")
+    checkSharedSql("select k, v, count(*) from chars where k = 'a' group by rollup(k, v)")
+    spark.sql("drop table chars")
+    ()
+  }
+
+  // Strings.
+  test("strings that are long, empty and many") {
+    spark.range(3000)
+      .selectExpr(
+        "if(id % 50 = 0, null, repeat(cast(id % 97 as string), cast(id % 40 as int))) u",
+        "concat('same', repeat('é', cast(id % 3 as int))) v",
+        "cast(cast(id as string) as binary) y",
+        "id"
+      )
+      .createOrReplaceTempView("texts")
+    checkSharedSql("select u, v, min(u), max(v), max(concat(u, v)), count(*) from texts group by cube(u, v)")
+    checkSharedSql("select y, v, count(*) from texts group by grouping sets ((y), (v), (y, v))")
+    checkSharedSql("select v, min(u), max(u) from texts where id < 0 group by cube(v)")
+  }
+
+  // More than 63 null bits.
+  test("wide rows") {
+    val columns = (0 until 75).map(i => s"if((id + $i) % 7 = 0, null, (id * ${i + 1}) % ${2 + i % 3}) c$i")
+    spark.range(0, 300, 1, 3).selectExpr(columns: _*).createOrReplaceTempView("wide")
+    val keys = (0 until 70).map(i => s"c$i")
+    // Grouping sets take 64 keys at most; unions take any number.
+    checkSharedSql(
+      s"select ${keys.mkString(", ")}, count(*) from wide group by ${keys.mkString(", ")} union all " +
+        s"select ${keys.mkString(", ")}, sum(c0) from wide group by ${keys.mkString(", ")} union all " +
+        s"select ${keys.map(k => if (keys.indexOf(k) % 2 == 0) "null" else k).mkString(", ")}, max(c70) from wide group by ${keys.indices.filter(_ % 2 == 1).map(keys).mkString(", ")}"
+    )
+    checkSharedSql(
+      s"select ${keys.take(63).mkString(", ")}, count(*) from wide group by rollup(${keys.take(63).mkString(", ")})"
+    )
+    val sums = (0 until 75).map(i => s"sum(c$i), max(c$i)")
+    checkSharedSql(s"select c0, c1, ${sums.mkString(", ")} from wide group by cube(c0, c1)")
+    checkSharedSql(
+      s"select ${keys.take(40).mkString(", ")}, ${sums.drop(40).mkString(", ")} from wide group by grouping sets " +
+        s"((${keys.take(20).mkString(", ")}), (${keys.slice(20, 40).mkString(", ")}), (${keys.take(40).mkString(", ")}), ())"
+    )
+  }
+
+  test("many groups") {
+    spark.range(0, 20000, 1, 3).select(expr("id * 7919 % 5003 k"), expr("id % 911 j"), expr("id % 3 l"), expr("id v"))
+      .createOrReplaceTempView("many")
+    checkSharedSql("select k, j, l, count(*), sum(v), min(v) from many group by cube(k, j, l)")
+  }
+}

@@ -1,0 +1,161 @@
+package io.phantoms.spark.oracle
+
+import java.nio.file.Files
+
+import io.phantoms.spark.{PhantomsConf, PhantomsExtensions}
+import io.phantoms.spark.detect.Declined
+import io.phantoms.spark.explain.Explanations
+
+import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.scalatest.{BeforeAndAfterAll, Suite}
+import org.scalatest.Assertions
+
+/**
+ * The oracle: the same query with the plugin off and on has to give the same rows, schema and errors.
+ *
+ * A check passes only if the plan that ran has the shared operators (or, for [[checkDeclined]], has none and says why):
+ * a plugin that does nothing fails it.
+ */
+trait DifferentialSuite extends BeforeAndAfterAll with Assertions { this: Suite =>
+  protected var spark: SparkSession = _
+
+  /** What `spark.sql.extensions` is set to. */
+  protected def extensions: String = classOf[PhantomsExtensions].getName
+
+  /** More confs of the session, static ones included. */
+  protected def sessionConf: Map[String, String] = Map.empty
+
+  /** Called once, when the session stands. */
+  protected def createTables(): Unit = ()
+
+  /** Ways to run the plugin's side of a check; each is a label and confs. More than one: each has to give the rows. */
+  protected def variants: Seq[Variant] = Seq(Variant("as configured", Nil))
+
+  override def beforeAll(): Unit = {
+    super.beforeAll()
+    SparkSession.getActiveSession.foreach(_.stop())
+    SparkSession.getDefaultSession.foreach(_.stop())
+    SparkSession.clearActiveSession()
+    SparkSession.clearDefaultSession()
+    val builder = SparkSession.builder().master("local[2]")
+    val confs = Map(
+      "spark.sql.extensions" -> extensions,
+      "spark.sql.shuffle.partitions" -> "3",
+      "spark.sql.planChangeValidation" -> "true",
+      "spark.unsafe.exceptionOnMemoryLeak" -> "true",
+      "spark.ui.enabled" -> "false",
+      "spark.sql.warehouse.dir" -> Files.createTempDirectory("phantoms-warehouse").toString,
+      PhantomsConf.Strict.key -> "true",
+      PhantomsConf.MinSavings.key -> "-1e9"
+    ) ++ sessionConf
+    confs.foreach { case (k, v) => builder.config(k, v) }
+    spark = builder.getOrCreate()
+    createTables()
+  }
+
+  override def afterAll(): Unit =
+    try if (spark != null) spark.stop()
+    finally super.afterAll()
+
+  protected def withConf[T](pairs: (String, String)*)(body: => T): T = {
+    val old = pairs.map { case (k, _) => k -> spark.conf.getOption(k) }
+    pairs.foreach { case (k, v) => spark.conf.set(k, v) }
+    try body
+    finally old.foreach {
+        case (k, Some(v)) => spark.conf.set(k, v)
+        case (k, None) => spark.conf.unset(k)
+      }
+  }
+
+  /** The query without the plugin. */
+  protected def plain(build: => DataFrame): Outcome = {
+    val outcome = withConf(PhantomsConf.Enabled.key -> "false")(Outcome.of(build))
+    assert(!outcome.hasPluginNode, s"switched off, and yet in the plan:\n${outcome.plan}")
+    outcome
+  }
+
+  /** The query with the plugin. */
+  protected def shared(build: => DataFrame): Outcome = withConf(PhantomsConf.Enabled.key -> "true")(Outcome.of(build))
+
+  /**
+   * Checks that a query is shared, in every variant, and gives what it gives without the plugin.
+   *
+   * @param ordered whether the order of rows has to be the same
+   * @param fails the error's class with and without; None: it has to succeed
+   */
+  protected def checkShared(
+      build: => DataFrame,
+      ordered: Boolean = false,
+      fails: Option[String] = None,
+      clue: String = ""
+  ): Unit = {
+    val expected = plain(build)
+    (expected.result, fails) match {
+      case (Left(error), None) => fail(s"plain Spark fails with $error\n$clue")
+      case (Left(error), Some(wanted)) => assert(error == wanted, s"plain Spark's error\n$clue")
+      case (Right(_), Some(wanted)) => fail(s"plain Spark was to fail with $wanted\n$clue")
+      case _ =>
+    }
+    variants.foreach { v =>
+      v.prepare()
+      try {
+        val actual = withConf(v.confs: _*)(shared(build))
+        val context = s"variant: ${v.label}\n$clue\n${actual.plan}"
+        assert(actual.isShared, s"not shared\n$context")
+        same(expected, actual, ordered, context)
+      } finally v.cleanUp()
+    }
+  }
+
+  protected def checkSharedSql(sql: String, ordered: Boolean = false, fails: Option[String] = None): Unit =
+    checkShared(spark.sql(sql), ordered, fails, sql)
+
+  /** Checks that both sides do the same, shared or not. */
+  protected def same(expected: Outcome, actual: Outcome, ordered: Boolean, context: => String): Unit = {
+    (expected.result, actual.result) match {
+      case (Right(wanted), Right(got)) =>
+        val difference =
+          if (ordered) Rows.orderedDifference(wanted, got, expected.inexact, expected.signless)
+          else Rows.difference(wanted, got, expected.inexact, expected.signless)
+        difference.foreach(d => fail(s"$d\n$context"))
+        assert(actual.schema.map(_.name) == expected.schema.map(_.name), context)
+        assert(actual.schema.map(_.dataType) == expected.schema.map(_.dataType), context)
+        assert(actual.declared == expected.declared, context)
+        assert(actual.schema.map(_.metadata) == expected.schema.map(_.metadata), s"metadata\n$context")
+        // Filters narrow nullability in places of their own: it may differ, but not exceed what was declared, nor lie.
+        actual.schema.zip(expected.declared).zipWithIndex.foreach { case ((f, declared), i) =>
+          assert(!f.nullable || declared.nullable, s"${f.name} may be NULL, but is declared not to be\n$context")
+          assert(f.nullable || !got.exists(_.isNullAt(i)), s"NULL in ${f.name}, which is not to be\n$context")
+        }
+      case (Left(wanted), Left(got)) => assert(got == wanted, context)
+      case (Right(_), Left(got)) => fail(s"fails with $got, plain Spark does not\n$context")
+      case (Left(wanted), Right(_)) => fail(s"succeeds, plain Spark fails with $wanted\n$context")
+    }
+    ()
+  }
+
+  /** Checks that a query is left alone for the reason of this code, and gives what it gives without the plugin. */
+  protected def checkDeclined(build: => DataFrame, code: String): Unit = {
+    val expected = plain(build)
+    val actual = shared(build)
+    assert(!actual.hasPluginNode, s"was to be declined with $code\n${actual.plan}")
+    same(expected, actual, ordered = false, actual.plan)
+    val found = Explanations.explain(build).collect { case Declined(_, reason) => reason.code }
+    assert(found.contains(code), s"reasons given: $found")
+    ()
+  }
+
+  protected def checkDeclinedSql(sql: String, code: String): Unit = checkDeclined(spark.sql(sql), code)
+}
+
+/**
+ * One way to run the plugin's side.
+ *
+ * @param prepare called before the query is planned
+ */
+final case class Variant(
+    label: String,
+    confs: Seq[(String, String)],
+    prepare: () => Unit = () => (),
+    cleanUp: () => Unit = () => ()
+)

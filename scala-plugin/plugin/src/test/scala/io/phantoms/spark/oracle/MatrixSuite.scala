@@ -1,0 +1,50 @@
+package io.phantoms.spark.oracle
+
+import io.phantoms.spark.PhantomsConf
+
+import org.scalatest.funsuite.AnyFunSuite
+
+/** A few queries of each kind under every combination of ANSI, adaptive execution, form of the input and algorithm. */
+class MatrixSuite extends AnyFunSuite with DifferentialSuite {
+  override protected def createTables(): Unit = OracleTables.create(spark)
+
+  override protected def variants: Seq[Variant] = for {
+    adaptive <- Seq("true", "false")
+    algorithm <- PhantomsConf.Choosers.filterNot(_ == "none")
+  } yield Variant(
+    s"adaptive $adaptive, chooser $algorithm",
+    Seq("spark.sql.adaptive.enabled" -> adaptive, PhantomsConf.Chooser.key -> algorithm)
+  )
+
+  private val queries = Seq(
+    "cube" -> "select a, b, dt, count(*), sum(c), avg(x), min(b), max(d) from t group by cube(a, b, dt)",
+    "filtered rollup" ->
+      "select a, s.u, sum(w) filter (where z > 0), grouping_id() from t where c > -20 group by rollup(a, s.u)",
+    "sets with HAVING" ->
+      "select a, f, bin, count(b) n from t group by grouping sets ((a, f), (f, bin), (a), ()) having count(b) > 2",
+    "union" ->
+      """select a k, sum(c) v, max(x) m from t group by a
+        |union all select by, count(*), min(x) from t group by by
+        |union all select null, sum(sh), avg(c) from t""".stripMargin
+  )
+
+  for {
+    (name, sql) <- queries
+    input <- OracleTables.inputs
+    ansi <- Seq("true", "false")
+  } test(s"$name over $input, ANSI $ansi") {
+    OracleTables.use(spark, input)
+    withConf("spark.sql.ansi.enabled" -> ansi)(checkSharedSql(sql))
+  }
+
+  test("a check of a plugin that does nothing fails") {
+    val sql = queries.head._2
+    withConf(PhantomsConf.Chooser.key -> "none") {
+      val outcome = shared(spark.sql(sql))
+      assert(!outcome.isShared && !outcome.hasPluginNode)
+    }
+    intercept[org.scalatest.exceptions.TestFailedException](checkSharedSql("select a, sum(c) from t group by a"))
+    intercept[org.scalatest.exceptions.TestFailedException](checkDeclinedSql(sql, "NO_BENEFIT"))
+    ()
+  }
+}

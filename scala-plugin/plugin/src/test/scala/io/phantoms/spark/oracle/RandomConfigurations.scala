@@ -1,0 +1,137 @@
+package io.phantoms.spark.oracle
+
+import scala.collection.immutable.BitSet
+import scala.util.Random
+
+import io.phantoms.spark.PhantomsSettings
+import io.phantoms.spark.choose._
+import io.phantoms.spark.detect.{DeclineReason, Workload}
+import io.phantoms.spark.execute.{AbsorbProjectFilter, PhantomsStrategy}
+import io.phantoms.spark.rewrite.{PhantomsRule, Sharing}
+
+import org.apache.spark.sql.{SparkSession, SparkSessionExtensions}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
+
+/**
+ * Any valid configuration, good or bad: whatever relations are maintained, wherever they are placed and however small
+ * their tables, the rows have to be the same.
+ */
+object RandomConfigurations {
+
+  private val Buckets = Vector(0, 0, 1, 2, 2, 4, 4, 8, 64, 1024)
+
+  def of(problem: Problem, random: Random): Configuration = {
+    val sets = groups(problem, random)
+    val all = BitSet.fromSpecific(problem.attributes.indices)
+    val phantoms = Vector.fill(random.nextInt(4))(phantom(problem, all, random)).map((_, Vector.empty[Int]))
+    // Parents precede children; equal groupings in any order.
+    val ordered = random.shuffle(sets ++ phantoms).sortBy(-_._1.size)
+    val fromInput = random.nextInt(4) * 0.2
+    val parents = ordered.indices.map { i =>
+      val finer = (0 until i).filter(p => ordered(i)._1.subsetOf(ordered(p)._1))
+      if (finer.isEmpty || random.nextDouble() < fromInput) -1 else finer(random.nextInt(finer.size))
+    }
+    val deriving = random.nextInt(4) * 0.33
+    val placements = new Array[Placement](ordered.size)
+    ordered.indices.foreach { i =>
+      val under = if (parents(i) < 0) None else Some(placements(parents(i)))
+      val isPhantom = ordered(i)._2.isEmpty
+      placements(i) = under match {
+        case Some(Placement.Derived) => Placement.Derived
+        case Some(Placement.Shipped(_, _)) if random.nextDouble() < deriving => Placement.Derived
+        case _ if isPhantom && random.nextInt(3) > 0 => Placement.Feeds
+        case _ => Placement.Shipped(BitSet.empty, 1)
+      }
+    }
+    def derivedBelow(i: Int): Seq[Int] = ordered.indices
+      .filter(c => parents(c) == i && placements(c) == Placement.Derived).flatMap(c => c +: derivedBelow(c))
+    Configuration(ordered.indices.map { i =>
+      val placement = placements(i) match {
+        case Placement.Shipped(_, _) =>
+          val legal = derivedBelow(i).map(ordered(_)._1).foldLeft(ordered(i)._1)(_ & _)
+          val key = if (random.nextInt(3) == 0) legal else legal.filter(_ => random.nextInt(2) == 0)
+          Placement.Shipped(key, if (key.isEmpty) 1 else 1 + random.nextInt(5))
+        case other => other
+      }
+      val buckets = if (placement == Placement.Derived) 0 else Buckets(random.nextInt(Buckets.size))
+      Relation(ordered(i)._1, ordered(i)._2, parents(i), buckets, placement)
+    }.toVector)
+  }
+
+  /** Groupings with the queries that they answer; now and then two relations of one grouping share its queries out. */
+  private def groups(problem: Problem, random: Random): Vector[(BitSet, Vector[Int])] =
+    problem.queries.indices.toVector.groupBy(problem.queries).toVector.sortBy(_._2.head).flatMap {
+      case (keys, queries) =>
+        if (queries.size > 1 && random.nextInt(3) == 0) {
+          val (some, others) = random.shuffle(queries).splitAt(1 + random.nextInt(queries.size - 1))
+          Vector((keys, some.sorted), (keys, others.sorted))
+        } else Vector((keys, queries))
+    }
+
+  /** Mostly a union of a few queries, as in the feeding graph; sometimes more attributes than anybody asked for. */
+  private def phantom(problem: Problem, all: BitSet, random: Random): BitSet = {
+    val some = random.shuffle(problem.queries.toVector).take(1 + random.nextInt(3)).foldLeft(BitSet.empty)(_ | _)
+    if (random.nextInt(4) == 0) some | all.filter(_ => random.nextBoolean()) else some
+  }
+}
+
+/** The plugin's steps with the chooser replaced by [[RandomConfigurations]] while a seed is set. */
+object RandomSharing extends Sharing {
+  @volatile var seed: Option[Long] = None
+
+  /** What was chosen last, in words. */
+  @volatile var last: String = ""
+
+  override def problem(session: SparkSession, workload: Workload, settings: PhantomsSettings): Problem =
+    Sharing.problem(session, workload, settings)
+
+  override def choose(problem: Problem, settings: PhantomsSettings): Choice = seed match {
+    case None => Sharing.choose(problem, settings)
+    case Some(s) =>
+      val configuration = RandomConfigurations.of(problem, new Random(s))
+      last = configuration.relations.mkString("\n")
+      Choice(Some(configuration), 1.0, 2.0, "random")
+  }
+
+  override def build(
+      workload: Workload,
+      problem: Problem,
+      configuration: Configuration,
+      notation: String
+  ): Either[DeclineReason, LogicalPlan] = Sharing.build(workload, problem, configuration, notation)
+}
+
+/** The plugin's wiring, with [[RandomSharing]]. */
+class RandomConfigurationExtensions extends (SparkSessionExtensions => Unit) {
+  override def apply(extensions: SparkSessionExtensions): Unit = {
+    extensions.injectPreCBORule(session => new PhantomsRule(session, RandomSharing))
+    extensions.injectPlannerStrategy(_ => PhantomsStrategy)
+    extensions.injectColumnar(_ =>
+      new ColumnarRule {
+        override def preColumnarTransitions: Rule[SparkPlan] = AbsorbProjectFilter
+      }
+    )
+  }
+}
+
+/** A suite in which every check runs under several random configurations. */
+trait RandomConfigurationSuite extends DifferentialSuite { this: org.scalatest.Suite =>
+  override protected def extensions: String = classOf[RandomConfigurationExtensions].getName
+  override protected def sessionConf: Map[String, String] =
+    super.sessionConf + ("spark.phantoms.stats.sample.enabled" -> "false")
+
+  protected def seeds: Seq[Long] = 1L to 4L
+
+  override protected def variants: Seq[Variant] = seeds.map(s => RandomConfigurationSuite.variant(s))
+}
+
+object RandomConfigurationSuite {
+  def variant(seed: Long): Variant = Variant(
+    s"random configuration $seed",
+    Nil,
+    () => RandomSharing.seed = Some(seed),
+    () => RandomSharing.seed = None
+  )
+}

@@ -1,0 +1,87 @@
+package io.phantoms.spark.oracle
+
+import scala.collection.mutable
+import scala.util.Random
+import scala.util.control.NonFatal
+
+import io.phantoms.spark.detect.{Declined, Shared}
+import io.phantoms.spark.explain.Explanations
+
+import org.scalatest.exceptions.TestFailedException
+import org.scalatest.funsuite.AnyFunSuite
+
+/**
+ * Random queries over random tables under random configurations and confs.
+ *
+ * `-Dphantoms.fuzz=N` runs N queries, `-Dphantoms.fuzz.seed=S` the one of seed S again (a failure names its seed),
+ * `-Dphantoms.fuzz.from=S` starts at seed S.
+ */
+class RandomDifferentialSuite extends AnyFunSuite with RandomConfigurationSuite {
+  import RandomDifferentialSuite._
+
+  private def property(name: String): Option[String] = sys.props.get(s"phantoms.fuzz$name").filter(_.nonEmpty)
+  private val from = property(".seed").orElse(property(".from")).fold(1L)(_.toLong)
+  private val count = if (property(".seed").isDefined) 1 else property("").fold(Few)(_.toInt)
+  private var table: (Long, RandomTable) = _
+
+  test(s"$count random queries from seed $from") {
+    val failures = mutable.ArrayBuffer.empty[String]
+    var sharedQueries = 0
+    (from until from + count).foreach { seed =>
+      try if (check(seed)) sharedQueries += 1
+      catch {
+        case e: TestFailedException => failures += s"seed $seed: ${e.getMessage}"
+        case NonFatal(e) => failures += s"seed $seed: $e\n${e.getStackTrace.take(12).mkString("\n")}"
+      }
+    }
+    info(s"$sharedQueries of $count queries were shared")
+    if (failures.nonEmpty) fail(s"${failures.size} of $count queries failed:\n${failures.take(10).mkString("\n\n")}")
+    if (count >= Few) assert(sharedQueries >= count * 8 / 10, "too many queries were left alone")
+  }
+
+  /** @return whether the query was shared */
+  private def check(seed: Long): Boolean = {
+    val tableSeed = seed / QueriesPerTable
+    if (table == null || table._1 != tableSeed) table = (tableSeed, RandomTables.create(spark, tableSeed))
+    val random = new Random(seed)
+    random.nextInt()
+    val sql = new RandomQueries(table._2, random).next()
+    val confs = Seq(
+      "spark.sql.ansi.enabled" -> random.nextBoolean().toString,
+      "spark.sql.adaptive.enabled" -> (random.nextInt(3) > 0).toString,
+      "spark.phantoms.chooser" -> (if (random.nextBoolean()) "auto" else "gc")
+    )
+    RandomSharing.seed = Option.when(random.nextInt(4) > 0)(seed)
+    RandomSharing.last = "the chooser's"
+    try {
+      withConf(confs: _*) {
+        val expected = plain(spark.sql(sql))
+        val actual = shared(spark.sql(sql))
+        def context = s"$sql\n${confs.mkString(", ")}, table of ${table._2.rows} rows, ${table._2.form}: " +
+          s"${table._2.columns.map(c => s"${c.name} ${c.dataType.sql}${if (c.nullable) "" else " not null"}").mkString(", ")}\n" +
+          s"${RandomSharing.last}\n${actual.plan}"
+        same(expected, actual, ordered = false, context)
+        if (!actual.isShared) {
+          val decisions = Explanations.explain(spark.sql(sql))
+          val known = decisions.forall {
+            // A window drops rows without a timestamp: a filter of its own.
+            case Declined(_, reason) => AllowedReasons(reason.code) ||
+              (reason.code == "DIFFERENT_INPUTS" && sql.contains("window("))
+            case _: Shared => false
+          }
+          assert(known, s"not shared: $decisions\n$context")
+        }
+        // A query that plain Spark refuses proves little.
+        actual.isShared && expected.result.isRight
+      }
+    } finally RandomSharing.seed = None
+  }
+}
+
+object RandomDifferentialSuite {
+  private val Few = 60
+  private val QueriesPerTable = 6
+
+  /** What random queries may be declined for. */
+  private val AllowedReasons = Set("SINGLE_AGGREGATE")
+}

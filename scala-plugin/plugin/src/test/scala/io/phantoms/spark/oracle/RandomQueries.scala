@@ -1,0 +1,148 @@
+package io.phantoms.spark.oracle
+
+import scala.util.Random
+
+import org.apache.spark.sql.types._
+
+/** SQL over a [[RandomTable]]: grouping sets or unions of groupBys, drawn from a seed. */
+final class RandomQueries(table: RandomTable, random: Random) {
+
+  def next(): String = {
+    val query = if (random.nextBoolean()) sets(random.nextInt(4) > 0) else union()
+    random.nextInt(8) match {
+      case 0 => s"select * from ($query) where ${outerFilter(query)}"
+      case 1 => s"select count(*) from ($query limit ${1 + random.nextInt(50)})"
+      case _ => query
+    }
+  }
+
+  private def pick[T](from: Vector[T]): T = RandomTables.pick(random, from)
+  private def some[T](from: Vector[T], atMost: Int): Vector[T] = random.shuffle(from).take(1 + random.nextInt(atMost))
+  private def maybe(one: Int)(text: => String): String = if (random.nextInt(one) == 0) text else ""
+
+  // n is the last column of every query, of type long.
+  private def outerFilter(query: String): String =
+    if (query.isEmpty) "true" else pick(Vector("cnt > 1", "cnt % 2 = 1", "cnt is not null", "cnt < 100"))
+
+  // ---- expressions -----------------------------------------------------------------------------------------------
+
+  private def keyExpression(c: RandomColumn): String = if (random.nextInt(4) > 0) c.name
+  else c.dataType match {
+    case IntegerType | LongType | ShortType | ByteType =>
+      pick(Vector(s"${c.name} % 3", s"-${c.name}", s"${c.name} > 4"))
+        .replace(s"-${c.name}", if (c.dataType == ByteType) s"cast(${c.name} as int) * -1" else s"-${c.name}")
+    case StringType => pick(Vector(s"upper(${c.name})", s"length(${c.name})", s"substr(${c.name}, 1, 2)"))
+    case _: DecimalType => s"cast(${c.name} as int)"
+    case DoubleType | FloatType => pick(Vector(s"-${c.name}", s"${c.name} * 2", s"abs(${c.name})"))
+    case DateType => pick(Vector(s"month(${c.name})", s"date_add(${c.name}, 1)"))
+    case TimestampType | TimestampNTZType =>
+      pick(Vector(s"date_trunc('hour', ${c.name})", s"window(${c.name}, '2 hours')", s"hour(${c.name})"))
+    case _: StructType => pick(Vector(s"${c.name}.p", s"${c.name}.q"))
+    case _: ArrayType => s"size(${c.name})"
+    case _ => s"${c.name} is null"
+  }
+
+  private def condition(): String = {
+    val c = pick(table.columns)
+    c.dataType match {
+      case _: NumericType =>
+        pick(Vector(s"${c.name} > 3", s"${c.name} <= 10", s"${c.name} is not null", s"${c.name} <> 1"))
+      case StringType => pick(Vector(s"${c.name} > 's'", s"${c.name} is null", s"length(${c.name}) < 5"))
+      case BooleanType => c.name
+      case DateType => s"${c.name} < date'1970-01-05'"
+      case TimestampType => s"${c.name} >= timestamp'1970-01-01 00:00:00'"
+      case _ => pick(Vector(s"${c.name} is null", s"${c.name} is not null"))
+    }
+  }
+
+  private def input(c: RandomColumn): String = c.dataType match {
+    case _: NumericType => pick(Vector(
+        c.name,
+        c.name,
+        c.name,
+        s"${c.name} * 2",
+        s"coalesce(${c.name}, 1)",
+        s"if(${condition()}, ${c.name}, null)"
+      ))
+        .replace(s"${c.name} * 2", if (c.dataType == ShortType) s"cast(${c.name} as long) * 2" else s"${c.name} * 2")
+    case StringType => pick(Vector(c.name, s"concat(${c.name}, 'x')", s"lower(${c.name})"))
+    case _ => c.name
+  }
+
+  /** Functions whose results union well with their like: a family per column. */
+  private def aggregate(family: String): String = {
+    val numbers = table.columns.filter(c => c.dataType.isInstanceOf[NumericType] && c.dataType != ByteType)
+    val ordered = table.columns.filter(c =>
+      !Seq(BinaryType).contains(c.dataType) && (c.dataType match {
+        case _: StructType | _: ArrayType => false
+        case _ => true
+      })
+    )
+    val call = family match {
+      case "sum" if numbers.nonEmpty => s"sum(${input(pick(numbers))})"
+      case "avg" if numbers.nonEmpty => s"avg(${input(pick(numbers))})"
+      case "min" if ordered.nonEmpty => s"min(${input(pick(ordered))})"
+      case "max" if ordered.nonEmpty => s"max(${input(pick(ordered))})"
+      case "count" => s"count(${pick(table.columns).name})"
+      case _ => "count(*)"
+    }
+    call + maybe(4)(s" filter (where ${condition()})")
+  }
+
+  private val families = Vector("sum", "sum", "avg", "min", "max", "count", "count(*)")
+
+  private def where(): String = maybe(3)(s" where ${condition()}")
+
+  // ---- shapes ----------------------------------------------------------------------------------------------------
+
+  private def sets(many: Boolean): String = {
+    val keys = some(table.keys, if (many) 4 else 2).map(keyExpression).distinct
+    val grouping = random.nextInt(4) match {
+      case 0 => s"cube(${keys.mkString(", ")})"
+      case 1 => s"rollup(${keys.mkString(", ")})"
+      case 2 if keys.size > 1 => s"${keys.head}, rollup(${keys.tail.mkString(", ")})"
+      case _ =>
+        val chosen = Vector.fill(2 + random.nextInt(5))(keys.filter(_ => random.nextBoolean()))
+        // Every key has to occur somewhere to be selected.
+        (chosen :+ keys).map(_.mkString("(", ", ", ")")).mkString("grouping sets (", ", ", ")")
+    }
+    val aggregates = Vector.fill(random.nextInt(5))(aggregate(pick(families)))
+    val ids = maybe(2)("grouping_id() gid, ") + maybe(3)(s"grouping(${pick(keys)}) gk, ")
+    val having = maybe(5)(" having " + pick(
+      Vector(
+        "count(*) > 1",
+        "grouping_id() > 0",
+        s"${pick(keys)} is not null",
+        "grouping_id() % 2 = 1",
+        "count(*) % 2 = 0"
+      )
+    ))
+    val named = (keys ++ aggregates).zipWithIndex.map { case (e, i) => s"$e c$i" }
+    s"select $ids${(named :+ "count(*) cnt").mkString(", ")} from ${table.view}${where()} group by $grouping$having"
+  }
+
+  /** Keys are put out as strings, so that branches may have any. */
+  private def union(): String = {
+    val columns = 1 + random.nextInt(3)
+    val measures = Vector.fill(random.nextInt(4))(pick(families))
+    // One call per column for types that do not mix.
+    val calls = measures.map(f => aggregate(f))
+    val filter = where()
+    val branches = Vector.fill(2 + random.nextInt(4)) {
+      val keys = if (random.nextInt(6) == 0) Vector.empty else some(table.keys, columns).map(keyExpression).distinct
+      val out = Vector.tabulate(columns)(i =>
+        if (i < keys.size) s"cast(${keys(i)} as string)" else pick(Vector("cast(null as string)", "'all'"))
+      )
+      val own = measures.zip(calls).map { case (_, call) =>
+        if (random.nextInt(4) == 0) call.takeWhile(_ != '~').split(" filter ").head else call
+      }
+      val shown = (out ++ own).zipWithIndex.map { case (e, i) => s"$e c$i" } :+ "count(*) cnt"
+      val group = if (keys.isEmpty) ""
+      else if (keys.size > 1 && random.nextInt(5) == 0) s" group by rollup(${keys.mkString(", ")})"
+      else s" group by ${keys.mkString(", ")}"
+      val having = maybe(6)(" having " + pick(Vector("count(*) > 1", "count(*) < 20", "count(*) is not null")))
+      s"select ${shown.mkString(", ")} from ${table.view}$filter$group$having"
+    }
+    branches.mkString(" union all ")
+  }
+}
