@@ -14,7 +14,8 @@ lazy val core = (project in file("scala-plugin/core"))
 // The Catalyst extension. Its jar carries core's classes, so users add one file.
 lazy val plugin = (project in file("scala-plugin/plugin"))
   .dependsOn(core % "compile->compile;test->test")
-  .settings(name := s"spark-phantoms_${lane.minor}", libraryDependencies ++= scalatest +: sparkDependencies)
+  .settings(name := "spark-phantoms", moduleName := s"spark-phantoms_${lane.minor}")
+  .settings(libraryDependencies ++= scalatest +: sparkDependencies)
   .settings(oneJar(core), sparkTests, buildInfo)
 
 lazy val root = (project in file(".")).aggregate(core, plugin).settings(publish / skip := true)

@@ -1,5 +1,6 @@
 package io.phantoms.spark.rewrite
 
+import java.util.WeakHashMap
 import java.util.concurrent.ConcurrentHashMap
 
 import scala.collection.mutable
@@ -53,8 +54,7 @@ final class PhantomsRule(
     running: String = BuildInfo.runningSpark
 ) extends Rule[LogicalPlan] {
 
-  // One rule belongs to one session, so this makes "once per session".
-  private val warned = ConcurrentHashMap.newKeySet[String]()
+  private val warned = PhantomsRule.warnedIn(session)
 
   override def apply(plan: LogicalPlan): LogicalPlan =
     if (!build.fits(running)) {
@@ -176,6 +176,13 @@ final class PhantomsRule(
 
 object PhantomsRule {
   private val MaxSubject = 120
+
+  // Spark makes a session's rules anew for each plan; what a session was warned of has to outlive them.
+  private val warnings = new WeakHashMap[SparkSession, java.util.Set[String]]
+
+  private def warnedIn(session: SparkSession): java.util.Set[String] =
+    if (session == null) ConcurrentHashMap.newKeySet[String]()
+    else warnings.synchronized(warnings.computeIfAbsent(session, _ => ConcurrentHashMap.newKeySet[String]()))
 
   /** One line naming an operator, without the ids that change from plan to plan. */
   def subject(operator: LogicalPlan): String = {

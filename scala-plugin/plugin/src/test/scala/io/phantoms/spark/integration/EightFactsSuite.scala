@@ -43,7 +43,9 @@ final class EightFactsSuite extends AnyFunSuite with PluginSession {
       assert(isShared(spark.sql(query)))
       assert(isSorted(keys(spark.sql(query))))
       val broken = Variants.using(Variants.oneNode)(keys(spark.sql(query)))
-      Variants.using(Variants.oneNode){ val d = spark.sql(query); d.collect(); println("XXX " + d.queryExecution.toString) }
+      Variants.using(Variants.oneNode) {
+        val d = spark.sql(query); d.collect(); println("XXX " + d.queryExecution.toString)
+      }
       assert(broken.size == 80)
       assert(!isSorted(broken), "one logical node should lose the Sort")
     }
