@@ -7,7 +7,7 @@ ROWS ?= 3000000
 NAME ?= nfc22
 REPEAT ?= 3
 
-.PHONY: demo bench test test-scala test-python lint jar docs-conf clean help
+.PHONY: demo bench test lint-scala test-scala test-python lint jar docs-conf clean help
 
 help:
 	@echo "make demo [ROWS=3000000]            the 22 NetFlow reports, plugin off and on"
@@ -35,10 +35,13 @@ demo: $(VENV)/.run jar
 bench: $(VENV)/.dev jar
 	$(PY) -m phantoms.cli.main bench $(NAME) --repeat $(REPEAT) --json benchmarks/$(NAME).json
 
-test: lint test-scala test-python
+test: lint lint-scala test-scala test-python
+
+lint-scala:
+	./build/sbt scalafmtCheckAll scalafmtSbtCheck
 
 test-scala:
-	./build/sbt scalafmtCheckAll scalafmtSbtCheck test
+	./build/sbt test
 
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff check python tests examples

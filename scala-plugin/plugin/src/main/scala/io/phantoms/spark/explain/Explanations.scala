@@ -1,6 +1,7 @@
 package io.phantoms.spark.explain
 
-import io.phantoms.spark.detect.{Decision, DecisionRecorder, Declined}
+import io.phantoms.spark.detect.{Decision, DecisionRecorder, DeclineReason, Declined}
+import io.phantoms.spark.rewrite.PhantomsRule
 
 import org.apache.spark.sql.{Dataset => AnyDataset}
 import org.apache.spark.sql.catalyst.plans.logical.{Command, CommandResult, LogicalPlan}
@@ -25,13 +26,19 @@ object Explanations {
 
   private[spark] def decisions(session: SparkSession, analyzed: LogicalPlan): Seq[Decision] =
     queries(analyzed).flatMap { query =>
-      val made = DecisionRecorder.during {
-        val _ = new QueryExecution(session, query).optimizedPlan
-      }
-      // Spark may run a rule a second time to see that it changes nothing more: what was declined is declined again.
-      val (declined, shared) = made.partition(_.isInstanceOf[Declined])
-      shared ++ declined.distinct
+      // Spark refuses to optimise a streaming query outside of its stream.
+      if (query.isStreaming) Seq(Declined(PhantomsRule.subject(query), DeclineReason.Streaming))
+      else optimised(session, query)
     }
+
+  private def optimised(session: SparkSession, query: LogicalPlan): Seq[Decision] = {
+    val made = DecisionRecorder.during {
+      val _ = new QueryExecution(session, query).optimizedPlan
+    }
+    // Spark may run a rule a second time to see that it changes nothing more: what was declined is declined again.
+    val (declined, shared) = made.partition(_.isInstanceOf[Declined])
+    shared ++ declined.distinct
+  }
 
   private def queries(plan: LogicalPlan): Seq[LogicalPlan] = plan match {
     case r: CommandResult => queries(r.commandLogicalPlan)

@@ -84,9 +84,11 @@ object SharedAggregates {
     val base =
       if (AttributeSet(workload.base.output) == needed) workload.base
       else Project(workload.base.output.filter(needed.contains), workload.base)
+    // The map side is told no result column: consumers that read different ones still share one exchange.
+    val shipping = spec.copy(queries = spec.queries.map(_.copy(results = Nil, having = None)))
     val exchange = SharedExchange(
       inputs,
-      spec,
+      shipping,
       Seq(
         AttributeReference("partition", IntegerType, nullable = false)(),
         AttributeReference("block", BinaryType, nullable = false)()

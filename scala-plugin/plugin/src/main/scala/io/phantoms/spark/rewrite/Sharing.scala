@@ -1,7 +1,7 @@
 package io.phantoms.spark.rewrite
 
 import io.phantoms.spark.PhantomsSettings
-import io.phantoms.spark.choose.{Choice, Chooser, Configuration, Notation, Problem}
+import io.phantoms.spark.choose.{Choice, ChoiceCache, Configuration, Notation, Problem}
 import io.phantoms.spark.detect.{DeclineReason, Workload}
 import io.phantoms.spark.stats.{SamplingOptions, StatisticsProvider}
 
@@ -28,6 +28,7 @@ trait Sharing {
 
 /** What a session gets: estimated statistics, the chooser, the shared operators. */
 object Sharing extends Sharing {
+  private val choices = new ChoiceCache(256)
 
   override def problem(session: SparkSession, workload: Workload, settings: PhantomsSettings): Problem =
     StatisticsProvider.problem(
@@ -38,7 +39,7 @@ object Sharing extends Sharing {
     )
 
   override def choose(problem: Problem, settings: PhantomsSettings): Choice =
-    Chooser.choose(problem, settings.chooser, settings.minSavings)
+    choices.choose(problem, settings.chooser, settings.minSavings)
 
   override def build(
       workload: Workload,

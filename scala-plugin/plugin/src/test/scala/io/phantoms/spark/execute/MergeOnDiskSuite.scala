@@ -5,7 +5,7 @@ import io.phantoms.spark.PhantomsExtensions
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
-import org.scalatest.BeforeAndAfterAll
+import org.scalatest.{Assertion, BeforeAndAfterAll}
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Relations that outgrow the memory of their reduce task: same rows, and the metrics prove that the disk was used. */
@@ -50,7 +50,7 @@ final class MergeOnDiskSuite extends AnyFunSuite with BeforeAndAfterAll {
     (summary.collect().head.toSeq, summary)
   }
 
-  private def check(sql: String): Unit = {
+  private def check(sql: String): Assertion = {
     spark.conf.set("spark.phantoms.enabled", "false")
     val (plain, _) = fingerprint(spark.sql(sql))
     spark.conf.set("spark.phantoms.enabled", "true")

@@ -2,7 +2,7 @@ package io.phantoms.spark.integration
 
 import io.phantoms.spark.execute.LftaTask
 
-import org.apache.spark.{SparkEnv, SparkException}
+import org.apache.spark.SparkEnv
 import org.apache.spark.sql.SparkSessionExtensions
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -97,18 +97,27 @@ final class MemorySuite extends AnyFunSuite with PluginSession {
     }
   }
 
-  test("a reduce task without memory for its groups says so") {
-    spark.range(0, 2000000, 1, 2).selectExpr(
-      "id as a",
-      "id % 1500000 as b",
-      "id % 10 as c"
-    ).createOrReplaceTempView("many")
+  test("more groups than the memory of a reduce task may hold") {
+    spark.range(0, 600000, 1, 2).selectExpr("id as a", "id % 500000 as b", "id % 10 as c").createOrReplaceTempView("many")
+    val sets = "select a, b, count(*) as n, sum(c) as total from many group by grouping sets ((a), (b), (a, b))"
     withConf("spark.sql.shuffle.partitions" -> "1") {
-      val df = spark.sql("select a, b, count(*), sum(c), max(c) from many group by grouping sets ((a), (b), (a, b))")
-      assert(isShared(df))
-      val e = intercept[SparkException](df.write.format("noop").mode("overwrite").save())
-      val causes = Iterator.iterate[Throwable](e)(_.getCause).takeWhile(_ != null).map(_.toString).mkString(" ")
-      assert(causes.contains("UNABLE_TO_ACQUIRE_MEMORY"), causes)
+      val shared = assertSame(
+        s"select a is null as x, b is null as y, count(*), sum(n), sum(total), sum(hash(a, b, n, total)) from ($sets) group by 1, 2"
+      )
+      assert(merges(shared.queryExecution.executedPlan).nonEmpty)
+    }
+    assert(used == 0)
+  }
+
+  test("more short strings than the memory of a task may hold") {
+    spark.range(0, 400000, 1, 2).selectExpr("concat('v', id) as s", "cast(id % 5 as int) as k")
+      .write.parquet(s"$folder/short_strings")
+    spark.read.parquet(s"$folder/short_strings").createOrReplaceTempView("short_strings")
+    Variants.using(Variants.tables(1 << 18)) {
+      assertSame(
+        """select k, max(l), count(*) from (select s, k, count(*) as n, max(length(s)) as l from short_strings
+          |group by grouping sets ((s), (s, k), (k))) group by k""".stripMargin
+      )
     }
     assert(used == 0)
   }

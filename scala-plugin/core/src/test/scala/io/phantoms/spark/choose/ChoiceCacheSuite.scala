@@ -1,0 +1,63 @@
+package io.phantoms.spark.choose
+
+import scala.collection.immutable.BitSet
+
+import org.scalatest.funsuite.AnyFunSuite
+
+class ChoiceCacheSuite extends AnyFunSuite {
+
+  /** Counts how often the search asks for anything beyond queries and single attributes. */
+  private final class Counting(rowCount: Double, scale: Double) extends Statistics {
+    var unions = 0
+    override def rows: Double = rowCount
+    override def groups(keys: BitSet): Double = {
+      if (keys.size > 2) unions += 1
+      math.min(rowCount, math.pow(scale, keys.size.toDouble))
+    }
+    override def flowLength(keys: BitSet): Double = 1.0
+  }
+
+  private def problem(statistics: Statistics) = Problem(
+    IndexedSeq("a", "b", "c", "d").map(KeyAttribute(_, 32)),
+    IndexedSeq(BitSet(0, 1), BitSet(1, 2), BitSet(1, 3), BitSet(2, 3)),
+    128,
+    statistics,
+    Machine(),
+    8L << 20,
+    8
+  )
+
+  test("the same problem is searched once, and answered the same") {
+    val cache = new ChoiceCache(4)
+    val first = new Counting(1e6, 20)
+    val choice = cache.choose(problem(first), "auto", -1)
+    assert(first.unions > 0)
+    val again = new Counting(1e6, 20)
+    assert(cache.choose(problem(again), "auto", -1) == choice)
+    assert(again.unions == 0)
+  }
+
+  test("other statistics, another algorithm or other savings are other problems") {
+    val cache = new ChoiceCache(8)
+    cache.choose(problem(new Counting(1e6, 20)), "auto", -1)
+    val others = Seq(
+      (new Counting(2e6, 20), "auto", -1.0),
+      (new Counting(1e6, 30), "auto", -1.0),
+      (new Counting(1e6, 20), "gc", -1.0),
+      (new Counting(1e6, 20), "auto", 0.5)
+    )
+    others.foreach { case (s, algorithm, savings) =>
+      cache.choose(problem(s), algorithm, savings)
+      assert(s.unions > 0, s"$algorithm $savings")
+    }
+  }
+
+  test("the least recently used choice is forgotten first") {
+    val cache = new ChoiceCache(1)
+    cache.choose(problem(new Counting(1e6, 20)), "auto", -1)
+    cache.choose(problem(new Counting(2e6, 20)), "auto", -1)
+    val again = new Counting(1e6, 20)
+    cache.choose(problem(again), "auto", -1)
+    assert(again.unions > 0)
+  }
+}
