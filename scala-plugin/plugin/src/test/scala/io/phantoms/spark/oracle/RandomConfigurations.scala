@@ -116,13 +116,13 @@ class RandomConfigurationExtensions extends (SparkSessionExtensions => Unit) {
   }
 }
 
-/** A suite in which every check runs under several random configurations. */
+/** A suite in which every check runs under several random configurations: `-Dphantoms.configurations=N`, 2 by default. */
 trait RandomConfigurationSuite extends DifferentialSuite { this: org.scalatest.Suite =>
   override protected def extensions: String = classOf[RandomConfigurationExtensions].getName
   override protected def sessionConf: Map[String, String] =
     super.sessionConf + ("spark.phantoms.stats.sample.enabled" -> "false")
 
-  protected def seeds: Seq[Long] = 1L to 4L
+  protected def seeds: Seq[Long] = 1L to sys.props.get("phantoms.configurations").fold(2L)(_.toLong)
 
   override protected def variants: Seq[Variant] = seeds.map(s => RandomConfigurationSuite.variant(s))
 }

@@ -32,9 +32,11 @@ class TinyMemoryTrapsSuite extends AnyFunSuite with TrapTables with AggregateTra
 /** Traps where tasks get hardly any execution memory, so that tables may be refused. */
 class TinyPoolTrapsSuite extends AnyFunSuite with TrapTables with AggregateTraps {
   override protected def sessionConf: Map[String, String] = super.sessionConf ++ Map(
-    // Half of what is left of the heap after Spark's own reserve, cut to some tens of megabytes for two tasks.
-    "spark.testing.memory" -> (96L << 20).toString,
+    // 12 MB for the tasks of both cores.
+    "spark.testing.memory" -> (24L << 20).toString,
     "spark.testing.reservedMemory" -> "0",
-    "spark.memory.fraction" -> "0.4"
+    "spark.memory.fraction" -> "0.5",
+    "spark.memory.storageFraction" -> "0.1",
+    "spark.buffer.pageSize" -> "256k"
   )
 }
