@@ -106,7 +106,9 @@ final class ClusterSuite extends AnyFunSuite with PluginSession {
       val events = observing {
         assertSame(PluginSession.union("flows"))
         assertSame(PluginSession.sets("flows", "v > 10"))
-        assertSame(s"select x.k, y.n from (${PluginSession.union("flows")}) x join (${PluginSession.union("flows")}) y on x.k = y.n")
+        assertSame(
+          s"select x.k, y.n from (${PluginSession.union("flows")}) x join (${PluginSession.union("flows")}) y on x.k = y.n"
+        )
       }
       assert(events.executors.size == 2, events.executors)
     }

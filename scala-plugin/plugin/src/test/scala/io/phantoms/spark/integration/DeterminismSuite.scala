@@ -40,8 +40,9 @@ final class DeterminismSuite extends AnyFunSuite with PluginSession {
   /** Rows that the entries of each shipped relation count together; the first aggregate has to be count(*). */
   private def counted(exec: LftaExec, blocks: Seq[Block]): Map[Int, Long] = {
     val spec = exec.spec
-    val slot = spec.aggregates.zipWithIndex.collectFirst { case (a, i) if a.function.isInstanceOf[Count] =>
-      spec.firstSlot(i)
+    val slot = spec.aggregates.zipWithIndex.collectFirst {
+      case (a, i) if a.function.isInstanceOf[Count] =>
+        spec.firstSlot(i)
     }.get
     blocks.groupBy(b => BlockFormat.relation(b.data, 0)).map { case (r, mine) =>
       val layout = spec.layouts(r)

@@ -98,7 +98,11 @@ final class MemorySuite extends AnyFunSuite with PluginSession {
   }
 
   test("more groups than the memory of a reduce task may hold") {
-    spark.range(0, 600000, 1, 2).selectExpr("id as a", "id % 500000 as b", "id % 10 as c").createOrReplaceTempView("many")
+    spark.range(0, 600000, 1, 2).selectExpr(
+      "id as a",
+      "id % 500000 as b",
+      "id % 10 as c"
+    ).createOrReplaceTempView("many")
     val sets = "select a, b, count(*) as n, sum(c) as total from many group by grouping sets ((a), (b), (a, b))"
     withConf("spark.sql.shuffle.partitions" -> "1") {
       val shared = assertSame(

@@ -39,7 +39,12 @@ object Variants {
     override def problem(session: SparkSession, workload: Workload, settings: PhantomsSettings): Problem =
       Sharing.problem(session, workload, settings)
     override def choose(problem: Problem, settings: PhantomsSettings): Choice = Sharing.choose(problem, settings)
-    override def build(w: Workload, p: Problem, c: Configuration, notation: String): Either[DeclineReason, LogicalPlan] =
+    override def build(
+        w: Workload,
+        p: Problem,
+        c: Configuration,
+        notation: String
+    ): Either[DeclineReason, LogicalPlan] =
       Sharing.build(w, p, c, notation).map(variant)
   }
 
