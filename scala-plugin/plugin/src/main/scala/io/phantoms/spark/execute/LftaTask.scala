@@ -61,7 +61,8 @@ final class LftaTask(
   private def open(context: TaskContext): LftaKernel = {
     val (clazz, _) = CodeGenerator.compile(source)
     val kernel = clazz.generate(references).asInstanceOf[LftaKernel]
-    val memory = new TaskMemory(context, "the LFTA tables of spark-phantoms", Overdraft)
+    // The index of a dictionary of many short values grows in large steps: those have to be granted too.
+    val memory = new TaskMemory(context, "the LFTA tables of spark-phantoms", Overdraft, largest = Overdraft)
     val log2 = reserveTables(memory)
     metrics("tableBytes") += tableBytes(log2)
     val slots = spec.relations.indices.flatMap { r =>

@@ -13,14 +13,14 @@ import io.phantoms.spark.shims.SparkInternals
  * The operator is told instead ([[MemoryRefused]]) and frees memory at a place of its own choice.
  *
  * @param what named in the message of a refusal
- * @param overdraft bytes, in reservations of at most [[TaskMemory.Small]], that are taken even when refused: what a
- *   task cannot work without
+ * @param overdraft bytes, in reservations of at most `largest`, that are taken even when refused: what a task cannot
+ *   work without
  */
-final class TaskMemory(context: TaskContext, manager: TaskMemoryManager, what: String, overdraft: Long)
+final class TaskMemory(context: TaskContext, manager: TaskMemoryManager, what: String, overdraft: Long, largest: Long)
     extends MemoryConsumer(manager, manager.pageSizeBytes(), MemoryMode.ON_HEAP)
     with MemoryReserve {
-  def this(context: TaskContext, what: String, overdraft: Long) =
-    this(context, SparkInternals.taskMemoryManager(context), what, overdraft)
+  def this(context: TaskContext, what: String, overdraft: Long, largest: Long = TaskMemory.Small) =
+    this(context, SparkInternals.taskMemoryManager(context), what, overdraft, largest)
 
   context.addTaskCompletionListener[Unit](_ => freeMemory(getUsed))
 
@@ -32,7 +32,7 @@ final class TaskMemory(context: TaskContext, manager: TaskMemoryManager, what: S
 
   override def reserve(bytes: Long): Unit =
     if (!tryReserve(bytes)) {
-      if (bytes > TaskMemory.Small || overdrawn + bytes > overdraft) {
+      if (bytes > largest || overdrawn + bytes > overdraft) {
         throw new MemoryRefused(bytes, s"no $bytes bytes more for $what, which holds $getUsed")
       }
       overdrawn += bytes
@@ -55,6 +55,6 @@ final class TaskMemory(context: TaskContext, manager: TaskMemoryManager, what: S
 
 object TaskMemory {
 
-  /** Bytes up to which a reservation may be overdrawn. */
+  /** Bytes up to which a reservation may be overdrawn by an operator that can free memory instead. */
   val Small: Long = 512L << 10
 }

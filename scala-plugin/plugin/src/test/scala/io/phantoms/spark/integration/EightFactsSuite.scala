@@ -35,7 +35,7 @@ final class EightFactsSuite extends AnyFunSuite with PluginSession {
 
   test("fact 1 and 3: ORDER BY over a shuffle of one block stays") {
     adaptive {
-      spark.table("flows").coalesce(1).write.parquet(s"$folder/one_partition")
+      spark.table("flows").limit(500).coalesce(1).write.parquet(s"$folder/one_partition")
       spark.read.parquet(s"$folder/one_partition").createOrReplaceTempView("one_partition")
       // One relation, for both branches, in one map task and one reduce partition: one block.
       val query = """select k, count(*) as n from one_partition group by k
@@ -43,10 +43,7 @@ final class EightFactsSuite extends AnyFunSuite with PluginSession {
       assert(isShared(spark.sql(query)))
       assert(isSorted(keys(spark.sql(query))))
       val broken = Variants.using(Variants.oneNode)(keys(spark.sql(query)))
-      Variants.using(Variants.oneNode) {
-        val d = spark.sql(query); d.collect(); println("XXX " + d.queryExecution.toString)
-      }
-      assert(broken.size == 80)
+      assert(broken.size == keys(spark.sql(query)).size)
       assert(!isSorted(broken), "one logical node should lose the Sort")
     }
   }

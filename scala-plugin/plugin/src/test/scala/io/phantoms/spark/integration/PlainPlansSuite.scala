@@ -40,6 +40,9 @@ final class PlainPlansSuite extends AnyFunSuite with PluginSession {
     } finally AnySession.setActiveSession(spark)
   }
 
+  private def sameMode(): Unit =
+    other.conf.set("spark.sql.adaptive.enabled", spark.conf.get("spark.sql.adaptive.enabled"))
+
   private val shareable = Seq(
     PluginSession.union("flows"),
     PluginSession.sets("flows", "v > 3"),
@@ -51,7 +54,7 @@ final class PlainPlansSuite extends AnyFunSuite with PluginSession {
   private val notShareable = Seq(
     "select a, count(*) from t group by a",
     "select a, b, first(c) from t group by cube (a, b)",
-    "select a, count(distinct b), count(distinct c) from t group by rollup (a)",
+    "select a, count(distinct b) from t group by a",
     "select a, rand(7) from t union all select c, 0.5 from t",
     "select * from t x join t y on x.a = y.a where x.c > 3 order by y.c limit 4",
     "select sum(c) filter (where a > 1) from t",
@@ -60,8 +63,7 @@ final class PlainPlansSuite extends AnyFunSuite with PluginSession {
 
   test("with spark.phantoms.enabled=false every plan is plain Spark's") {
     bothModes {
-      val adaptive = spark.conf.get("spark.sql.adaptive.enabled")
-      other.conf.set("spark.sql.adaptive.enabled", adaptive)
+      sameMode()
       (shareable ++ notShareable).foreach { sql =>
         withClue(sql)(assert(plain(plans(spark, sql)) == plans(other, sql)))
       }
@@ -69,6 +71,7 @@ final class PlainPlansSuite extends AnyFunSuite with PluginSession {
   }
 
   test("switched on, only what is shared differs") {
+    sameMode()
     notShareable.foreach(sql => withClue(sql)(assert(plans(spark, sql) == plans(other, sql))))
     shareable.foreach(sql => withClue(sql)(assert(plans(spark, sql) != plans(other, sql))))
   }
