@@ -54,11 +54,18 @@ private[choose] final class CostModel(problem: Problem) {
     fed * machine.c1 * (if (hasTable) 1.0 else PassThrough) +
       shippedBytes.fold(0.0)(bytes => evictions * c2(bytes))
 
-  /** Merging what all map tasks ship of one relation. */
-  def mergeWork(evictions: Double): Double = evictions * partitions * machine.merge
+  /**
+   * Merging one entry into a complete table of this many bytes: [[Machine.merge]] while the table stays in the cache of
+   * a core, and more with every doubling past that.
+   */
+  def mergeTime(tableBytes: Double): Double =
+    machine.merge * (1.0 + math.max(0.0, CacheSlope * math.log(tableBytes / CacheBytes) / math.log(2.0)))
 
-  /** Deriving a relation from a complete one of `parentGroups` groups. */
-  def deriveWork(parentGroups: Double): Double = parentGroups * machine.merge
+  /** Merging what all map tasks ship of one relation into tables of `tableBytes` each. */
+  def mergeWork(evictions: Double, tableBytes: Double): Double = evictions * partitions * mergeTime(tableBytes)
+
+  /** Deriving a relation, in tables of `tableBytes` each, from a complete one of `parentGroups` groups. */
+  def deriveWork(parentGroups: Double, tableBytes: Double): Double = parentGroups * mergeTime(tableBytes)
 
   /** Writing the results of `queries` queries of one grouping. */
   def emitWork(groups: Double, queries: Int): Double = groups * queries * machine.emit
@@ -106,6 +113,12 @@ private[choose] final class CostModel(problem: Problem) {
 }
 
 private[choose] object CostModel {
+
+  /** Bytes of a table up to which merging an entry costs [[Machine.merge]]. */
+  val CacheBytes: Double = 2.0 * 1024 * 1024
+
+  /** What each doubling of a table beyond [[CacheBytes]] adds, as a part of [[Machine.merge]]. */
+  val CacheSlope: Double = 0.6
 
   /** What a relation without a table pays per fed entry, as a part of a probe: the shard hash, and no comparison. */
   val PassThrough: Double = 0.3

@@ -5,21 +5,29 @@ package io.phantoms.spark.choose
  *
  * @param nodes derived nodes of the feeding graph, parents before children
  * @param parents for each of them the node it is derived from: `root` or an earlier one
+ * @param busyShards reduce tasks the work is spread over, each with tables of its own
  * @param work nanoseconds for deriving all of them and writing their results
  */
-private[choose] final case class Derivation(root: Int, nodes: Vector[Int], parents: Vector[Int], work: Double)
+private[choose] final case class Derivation(
+    root: Int,
+    nodes: Vector[Int],
+    parents: Vector[Int],
+    busyShards: Double,
+    work: Double
+)
 
 private[choose] final class DerivationBuilder(graph: FeedingGraph, model: CostModel) {
 
   /** Derives each node from the available relation with fewest groups. */
-  def derive(root: Int, nodes: Iterable[Int]): Derivation = {
+  def derive(root: Int, nodes: Iterable[Int], busyShards: Double): Derivation = {
     val ordered = nodes.toVector.sortBy(graph.rank(_))
     val available = root +: ordered
     val parents = ordered.map(n => cheapest(available, n))
     val work = ordered.indices.iterator.map { i =>
-      model.deriveWork(graph.groups(parents(i))) + model.emitWork(graph.groups(ordered(i)), queriesOf(ordered(i)))
+      model.deriveWork(graph.groups(parents(i)), tableBytes(ordered(i), busyShards)) +
+        model.emitWork(graph.groups(ordered(i)), queriesOf(ordered(i)))
     }.sum
-    Derivation(root, ordered, parents, work)
+    Derivation(root, ordered, parents, busyShards, work)
   }
 
   /** Adds derived phantoms as long as one saves more merging than it costs. */
@@ -36,7 +44,7 @@ private[choose] final class DerivationBuilder(graph: FeedingGraph, model: CostMo
       gaining = gains.hasNext
       if (gaining) {
         val (_, phantom) = gains.maxBy { case (g, p) => (g, -p) }
-        best = derive(root, best.nodes :+ phantom)
+        best = derive(root, best.nodes :+ phantom, best.busyShards)
         left -= phantom
       }
     }
@@ -49,10 +57,18 @@ private[choose] final class DerivationBuilder(graph: FeedingGraph, model: CostMo
 
   private def gain(derivation: Derivation, phantom: Int): Double = {
     val groups = graph.groups(phantom)
-    val saved = derivation.nodes.indices.iterator.filter(i => graph.feeds(phantom, derivation.nodes(i)))
-      .map(i => math.max(0.0, graph.groups(derivation.parents(i)) - groups)).sum
-    model.deriveWork(saved) - model.deriveWork(graph.groups(cheapest(derivation.root +: derivation.nodes, phantom)))
+    val saved = derivation.nodes.indices.iterator.filter(i => graph.feeds(phantom, derivation.nodes(i))).map { i =>
+      val fewer = math.max(0.0, graph.groups(derivation.parents(i)) - groups)
+      model.deriveWork(fewer, tableBytes(derivation.nodes(i), derivation.busyShards))
+    }.sum
+    saved - model.deriveWork(
+      graph.groups(cheapest(derivation.root +: derivation.nodes, phantom)),
+      tableBytes(phantom, derivation.busyShards)
+    )
   }
+
+  /** Bytes of a relation's table in each of the tasks it is spread over. */
+  def tableBytes(node: Int, busyShards: Double): Double = graph.groups(node) * graph.entryBytes(node) / busyShards
 
   private def queriesOf(node: Int): Int = if (graph.isPhantom(node)) 0 else graph.queries(node).size
 }

@@ -43,7 +43,7 @@ final case class Machine(
     c2: Double = 150,
     c2PerByte: Double = 1.5,
     merge: Double = 60,
-    emit: Double = 40,
+    emit: Double = 100,
     plainRow: Double = 90,
     plainGroup: Double = 1500,
     scanRow: Double = 10,

@@ -23,17 +23,35 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
   /** Plain SMAP: every query a shipped LFTA relation, phantoms by GC. */
   def smap: State = phantomsByGc(Nil)
 
-  /** Placement as well. */
+  /**
+   * Placement as well. Where the greedy answer leaves cores idle behind one long reduce task, a second search whose
+   * first shipment is spread over all cores competes with it: greedy alone does not find back from the first step.
+   */
   def search: State = {
-    var current = smap
+    val start = smap
+    val free = refined(greedy(start, _ => true))
+    if (free.shipments.forall(isSpread)) free
+    else {
+      val spread = refined(greedy(start, isSpread))
+      if (spread.score < ClearGain * free.score) spread else free
+    }
+  }
+
+  private def isSpread(s: Shipment): Boolean = s.busyShards >= model.parallelism
+
+  private def greedy(start: State, first: Shipment => Boolean): State = {
+    var current = start
     var improving = true
     while (improving) {
-      val better = bestShipment(current)
+      val allowed = if (current.shipments.isEmpty) first else (_: Shipment) => true
+      val better = bestShipment(current, allowed)
       improving = better.exists(_.score < current.score)
       if (improving) current = better.get
     }
-    if (graph.queryCount <= RefineUpTo) refine(current) else current
+    current
   }
+
+  private def refined(state: State): State = if (graph.queryCount <= RefineUpTo) refine(state) else state
 
   /** The state as a configuration with whole tables. */
   def configuration(state: State): Configuration = {
@@ -90,10 +108,11 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
       mapWork += model.mapWork(forest.fed(i), forest.evictions(i), forest.buckets(i) >= 1, shipped)
       if (shipped.nonEmpty) {
         val shipment = shipments.find(_.derivation.root == node)
-        val work = model.mergeWork(forest.evictions(i)) +
+        val busy = shipment.fold(ownBusy(node))(_.busyShards)
+        val work = model.mergeWork(forest.evictions(i), derivations.tableBytes(node, busy)) +
           model.emitWork(graph.groups(node), queriesOf(node).size) + shipment.fold(0.0)(_.derivation.work)
         reduceWork += work
-        longest = math.max(longest, work / shipment.fold(ownBusy(node))(_.busyShards))
+        longest = math.max(longest, work / busy)
       }
     }
     val elapsed = model.elapsed(mapWork, reduceWork, longest)
@@ -128,8 +147,8 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
 
   // ---- shipments -------------------------------------------------------------------------------------------------
 
-  private def bestShipment(current: State): Option[State] = {
-    val tried = proposals(current).map { p =>
+  private def bestShipment(current: State, allowed: Shipment => Boolean): Option[State] = {
+    val tried = proposals(current, allowed).map { p =>
       val plain = state(p :: current.shipments, current.phantoms)
       (plain.score, p)
     }
@@ -139,7 +158,7 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
     finalists.minByOption(_.score)
   }
 
-  private def proposals(current: State): Vector[Shipment] = {
+  private def proposals(current: State, allowed: Shipment => Boolean): Vector[Shipment] = {
     val derived = derivedIn(current.shipments)
     val roots = current.shipments.map(_.derivation.root).toSet
     val open = allQueries.filterNot(q => derived(q) || roots(q)).sortBy(graph.rank(_))
@@ -160,11 +179,11 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
         }
       }
     }
-    found.sortBy(-_._1).iterator.map(_._2).take(effort.proposals).toVector
+    found.sortBy(-_._1).iterator.map(_._2).filter(allowed).take(effort.proposals).toVector
   }
 
   private def shipment(root: Int, key: BitSet, busy: Double, nodes: Iterable[Int]): Shipment =
-    Shipment(key, busy, derivations.derive(root, nodes))
+    Shipment(key, busy, derivations.derive(root, nodes, busy))
 
   private def withPhantoms(s: Shipment): Shipment =
     s.copy(derivation = derivations.withPhantoms(s.derivation, graph.contains(_, s.shardKey)))
@@ -181,7 +200,9 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
         forest.buckets(i) >= 1,
         Some(graph.entryBytes(node))
       ) * model.partitions / model.mapParallelism
-      val merge = model.mergeWork(forest.evictions(i)) / math.min(ownBusy(node), model.parallelism.toDouble)
+      val busy = ownBusy(node)
+      val merge = model.mergeWork(forest.evictions(i), derivations.tableBytes(node, busy)) /
+        math.min(busy, model.parallelism.toDouble)
       node -> (map + merge)
     }.toMap
   }
@@ -191,7 +212,7 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
     val leaving = forests.groupsInTask(root)
     val map = model.mapWork(model.rowsPerTask, leaving, hasTable = true, Some(graph.entryBytes(root)))
     map * model.partitions / model.mapParallelism +
-      model.mergeWork(leaving) / math.min(busy, model.parallelism.toDouble)
+      model.mergeWork(leaving, derivations.tableBytes(root, busy)) / math.min(busy, model.parallelism.toDouble)
   }
 
   // The queries that are cheaper derived than shipped, taken finest first so that each can be derived from another.
@@ -205,7 +226,8 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
     var available = Vector(root)
     var gain = 0.0
     for (q <- eligible) {
-      val cost = model.deriveWork(graph.groups(derivations.cheapest(available, q))) / speed
+      val parentGroups = graph.groups(derivations.cheapest(available, q))
+      val cost = model.deriveWork(parentGroups, derivations.tableBytes(q, busy)) / speed
       val saved = saving.getOrElse(q, 0.0) - cost
       if (saved > 0) {
         available :+= q
@@ -286,7 +308,7 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
 
   private def rederive(s: Shipment, nodes: Vector[Int]): Shipment = {
     val queries = nodes.filterNot(graph.isPhantom)
-    withPhantoms(s.copy(derivation = derivations.derive(s.derivation.root, queries)))
+    withPhantoms(s.copy(derivation = derivations.derive(s.derivation.root, queries, s.derivation.busyShards)))
   }
 }
 
@@ -303,6 +325,8 @@ private[choose] object PlacementSearch {
   final case class State(shipments: List[Shipment], phantoms: Vector[Int], forest: LftaForest, score: Double)
 
   private val WorkWeight = 0.01
+  // More shipments are more to go wrong with estimates: they have to promise this part of the simpler answer's cost.
+  private val ClearGain = 0.8
   // A single attribute with fewer values per core than this is also tried together with another.
   private val NarrowBelow = 4.0
   private val RefineUpTo = 64

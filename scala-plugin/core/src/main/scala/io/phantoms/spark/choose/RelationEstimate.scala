@@ -37,14 +37,15 @@ private[choose] object ConfigurationEstimate {
     val evictions = new Array[Double](relations.size) // of one task
     val reduceWork = new Array[Double](relations.size) // of the relation alone, at its shipped ancestor
     val shippedAt = new Array[Int](relations.size)
+    val busyAt = new Array[Double](relations.size)
     var mapWork = 0.0
 
     val estimates = relations.zipWithIndex.map { case (r, i) =>
       val bytes = problem.entryBytes(r.keys)
       val emit = model.emitWork(groups(i), r.queries.size)
       if (r.isDerived) {
-        val work = model.deriveWork(groups(r.parent)) + emit
         shippedAt(i) = shippedAt(r.parent)
+        val work = model.deriveWork(groups(r.parent), groups(i) * bytes / busyAt(shippedAt(i))) + emit
         reduceWork(shippedAt(i)) += work
         RelationEstimate(groups(i), groups(r.parent), 0.0, 0.0, 0L, work)
       } else {
@@ -59,7 +60,11 @@ private[choose] object ConfigurationEstimate {
         }
         val work = model.mapWork(fed, evictions(i), r.buckets > 0, shipped)
         mapWork += work
-        val merge = if (shipped.isEmpty) 0.0 else model.mergeWork(evictions(i)) + emit
+        busyAt(i) = r.placement match {
+          case Placement.Shipped(key, shards) => model.busyShards(shards, key, r.keys)
+          case _ => 1.0
+        }
+        val merge = if (shipped.isEmpty) 0.0 else model.mergeWork(evictions(i), groups(i) * bytes / busyAt(i)) + emit
         shippedAt(i) = i
         reduceWork(i) += merge
         val x = if (r.buckets == 0) 1.0 else CollisionModel.clustered(inTask, r.buckets.toDouble, la)
