@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import statistics
 import tempfile
@@ -124,6 +125,12 @@ class _SparkForms:
     def proven(self, form: str) -> None:
         (require_shared if form.startswith("plugin_") else require_plain)(self.spark, form)
 
+    def settle(self) -> None:
+        """Collect the heap and flush the disk cache, so that no form pays for what the one before it left behind."""
+        self.spark.sparkContext._jvm.System.gc()  # type: ignore[union-attr]
+        if hasattr(os, "sync"):
+            os.sync()
+
     def run(self, form: str) -> float:
         self.switch(form)
         started = time.perf_counter()
@@ -163,7 +170,8 @@ def run(
     """Run a benchmark.
 
     Every form first runs once with its answer checked, which also warms it up; then `repeat` rounds are timed, every
-    other one in reverse order. A Spark form's time is that of writing all its rows to Spark's ``noop`` sink.
+    other one in reverse order, each run on a collected heap. A Spark form's time is that of writing all its rows to
+    Spark's ``noop`` sink.
 
     Parameters
     ----------
@@ -209,6 +217,7 @@ def run(
     measured: dict[str, list[float]] = {form: [] for form in chosen}
     for i in range(repeat):
         for form in chosen if i % 2 == 0 else reversed(chosen):
+            sparked.settle()
             measured[form].append(once(form))
             log(f"  round {i + 1}: {form:<15} {measured[form][-1]:9.3f} s")
     if ducked is not None:

@@ -13,6 +13,7 @@ public final class BlockBuilder {
   private final int capacity;
   private long[] data;
   private int records;
+  private boolean filled;
 
   // The block's own dictionary: the task's ids in order of first use here, and an open-addressing index over them.
   private int[] taskIds = new int[16];
@@ -93,8 +94,9 @@ public final class BlockBuilder {
 
   private void grow(int atLeast) {
     int most = prefix + BlockFormat.HEADER_WORDS + stride * capacity;
-    int wanted = data == null ? Math.max(128, atLeast) : Math.max(2 * data.length, atLeast);
-    int size = Math.max(Math.min(wanted, most), atLeast);
+    int wanted = data == null ? Math.max(128, atLeast) : 2 * data.length;
+    // After one full block there is likely to be another.
+    int size = Math.max(filled ? most : Math.min(wanted, most), atLeast);
     data = data == null ? new long[size] : Arrays.copyOf(data, size);
   }
 
@@ -107,6 +109,7 @@ public final class BlockBuilder {
   public long[] finish(ByteDictionary dictionary) {
     int end = prefix + finishedWords();
     long[] done = data == null ? new long[end] : data.length >= end ? data : Arrays.copyOf(data, end);
+    filled |= records >= capacity;
     BlockFormat.header(done, prefix, relation, records, values);
     int at = prefix + BlockFormat.HEADER_WORDS + stride * records;
     for (int v = 0; v < values; v++) {

@@ -8,6 +8,18 @@ import java.util.Arrays;
  * code through the public fields; see {@link #insert}.
  */
 public final class GroupTable {
+  /** Most hashes {@link #touch} takes at once. */
+  public static final int BATCH = 128;
+
+  /** Groups a table has room for at least. */
+  private static final int SMALLEST = 32;
+
+  /** Words of records a table starts with at most: half a GiB, since estimates can be wrong. */
+  private static final int LARGEST_START = 1 << 26;
+
+  /** Bytes of index up to which everything is taken to be in the cache of a core. */
+  private static final long CACHED = 256L << 10;
+
   /** Index entries: high 32 bits the tag (the hash's low 32 bits), low 32 bits record ordinal + 1; 0: free. */
   public long[] index;
 
@@ -20,15 +32,49 @@ public final class GroupTable {
   public int size;
   private final int stride;
   private final MemoryReserve memory;
+  private final int[] found = new int[BATCH];
   private long reserved;
 
-  public GroupTable(int stride, MemoryReserve memory) {
+  /**
+   * @param stride words a record
+   * @param expected groups to make room for at once; no promise: where that much is refused, the table starts small
+   */
+  public GroupTable(int stride, MemoryReserve memory, long expected) {
     this.stride = stride;
     this.memory = memory;
-    reserve(8L * (64 + 32L * stride));
-    this.index = new long[64];
-    this.shift = 26;
-    this.records = new long[32 * stride];
+    int groups = (int) Math.max(SMALLEST, Math.min(expected, LARGEST_START / stride));
+    try {
+      allocate(groups);
+    } catch (MemoryRefused refused) {
+      allocate(SMALLEST);
+    }
+  }
+
+  private void allocate(int groups) {
+    int entries = Integer.highestOneBit(2 * groups - 1) << 1;
+    reserve(8L * (entries + (long) groups * stride));
+    this.index = new long[entries];
+    this.shift = 32 - Integer.numberOfTrailingZeros(entries);
+    this.records = new long[groups * stride];
+  }
+
+  /**
+   * Reads what probing for these hashes will read, so that the memory behind it is on its way to the cache: one after
+   * the other, each probe would wait for its own. The answer means nothing; it keeps the reads from being left out.
+   */
+  public long touch(long[] hashes, int count) {
+    long seen = 0;
+    if (8L * index.length < CACHED) {
+      return seen;
+    }
+    for (int i = 0; i < count; i++) {
+      long entry = index[(int) hashes[i] >>> shift];
+      found[i] = Math.max(0, (int) entry - 1);
+    }
+    for (int i = 0; i < count; i++) {
+      seen += records[found[i] * stride];
+    }
+    return seen;
   }
 
   /**

@@ -14,7 +14,14 @@ public abstract class HftaKernel {
   protected ByteDictionary dictionary;
   private MemoryReserve memory;
   private int[] strideOf;
+  private long[] expectedGroups;
   private long[] buffer = new long[0];
+
+  /** Hashes of the batch at work. */
+  protected final long[] hashes = new long[GroupTable.BATCH];
+
+  /** See {@link GroupTable#touch}. */
+  protected long touched;
 
   /** Records of the last batch that were merged when the merge ended, be it because memory was refused. */
   public int merged;
@@ -31,9 +38,14 @@ public abstract class HftaKernel {
   /** Whether the counts were added to the operator's metrics. */
   public boolean reported;
 
-  public final void open(MemoryReserve memory, int[] strideOf) {
+  /**
+   * @param strideOf words a record, by relation
+   * @param expectedGroups groups expected in this task, by relation: tables start at that size
+   */
+  public final void open(MemoryReserve memory, int[] strideOf, long[] expectedGroups) {
     this.memory = memory;
     this.strideOf = strideOf;
+    this.expectedGroups = expectedGroups;
     this.dictionary = new ByteDictionary(memory);
     this.tables = new GroupTable[strideOf.length];
   }
@@ -41,9 +53,14 @@ public abstract class HftaKernel {
   /** The table of a relation, made when first asked for. */
   public final GroupTable table(int relation) {
     if (tables[relation] == null) {
-      tables[relation] = new GroupTable(strideOf[relation], memory);
+      tables[relation] = new GroupTable(strideOf[relation], memory, expectedGroups[relation]);
     }
     return tables[relation];
+  }
+
+  /** From here on tables start small: they hold parts of what was expected. */
+  public final void forgetExpectations() {
+    java.util.Arrays.fill(expectedGroups, 0L);
   }
 
   public final void free(int relation) {
@@ -51,6 +68,16 @@ public abstract class HftaKernel {
       tables[relation].free();
       tables[relation] = null;
     }
+  }
+
+  private long[] projected = new long[0];
+
+  /** Room for this many words of projected records; reused. */
+  protected final long[] projected(int words) {
+    if (projected.length < words) {
+      projected = new long[words];
+    }
+    return projected;
   }
 
   /**
@@ -103,6 +130,9 @@ public abstract class HftaKernel {
   /** Merges every group of the (complete) parent into the table of a derived relation. */
   public final void derive(int parent, int child) {
     GroupTable from = table(parent);
+    // The ratio of the estimates holds better than they do: shards are of different sizes.
+    double ratio = (double) expectedGroups[child] / Math.max(1L, expectedGroups[parent]);
+    expectedGroups[child] = (long) (from.size * Math.min(1.0, ratio));
     deriveAll(child, table(child), from.records, from.size);
     derived += from.size;
   }

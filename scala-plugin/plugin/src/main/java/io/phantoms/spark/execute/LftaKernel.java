@@ -14,6 +14,15 @@ public abstract class LftaKernel {
   /** Words before a block: null bits, partition id, offset and size of the two-column row it travels in. */
   public static final int ROW_PREFIX = 3;
 
+  /** Rows looked at together by kernels that do. */
+  public static final int BATCH = 128;
+
+  /** Words of a table up to which all of it is taken to be in the cache of a core. */
+  public static final int CACHED = 64 << 10;
+
+  /** What {@link #touch} answered, so that its reads are not left out. */
+  protected long touched;
+
   /** A finished block, its length in words without the prefix, and the reduce partition it is bound for. */
   public record Finished(int partition, long[] data, int words) {}
 
@@ -101,6 +110,16 @@ public abstract class LftaKernel {
     BlockBuilder builder = builders[slot];
     int words = builder.finishedWords();
     ready.add(new Finished(partitionOf[slot], builder.finish(dictionary), words));
+  }
+
+  /** Reads the buckets that the hashes will be probed in, so that the memory behind them is on its way together. */
+  public static long touch(long[] table, long[] hashes, int count, int shift, int stride) {
+    long seen = 0;
+    for (int i = 0; i < count; i++) {
+      int o = (int) (hashes[i] >>> 1 >>> shift) * stride;
+      seen += table[o] + table[o + stride - 1];
+    }
+    return seen;
   }
 
   private BlockBuilder start(int slot) {

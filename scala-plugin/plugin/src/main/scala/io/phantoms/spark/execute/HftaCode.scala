@@ -1,7 +1,8 @@
 package io.phantoms.spark.execute
 
-import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression, UnsafeRow}
 import org.apache.spark.sql.catalyst.expressions.codegen._
+import org.apache.spark.sql.types._
 
 import io.phantoms.spark.lfta.{BlockBuilder, GroupTable, Hashing}
 
@@ -35,13 +36,13 @@ final class HftaCode(spec: SharedSpec) {
          |    ${ctx.initPartition()}
          |  }
          |  protected void mergeAll(int relation, $table g, long[] s, int count) {
-         |    switch (relation) { ${cases(complete, r => loop(r, s"merge_$r(g, s, a);"))} }
+         |    switch (relation) { ${cases(complete, r => s"mergeAll_$r(g, s, count);")} }
          |  }
          |  protected void remap(int relation, long[] t, int o, int[] ids) {
          |    switch (relation) { ${cases(remaps, r => records(r).rewriteIds("t", "o", id => s"(long) ids[$id]"))} }
          |  }
          |  protected void deriveAll(int child, $table g, long[] s, int count) {
-         |    switch (child) { ${cases(derived, r => loop(spec.relations(r).parent, s"derive_$r(g, s, a);"))} }
+         |    switch (child) { ${cases(derived, r => s"deriveAll_$r(g, s, count);")} }
          |  }
          |  public void initialize(int relation, long[] t) {
          |    switch (relation) { ${cases(complete, r => s"initialize_$r(t);")} }
@@ -72,11 +73,28 @@ final class HftaCode(spec: SharedSpec) {
     relations.map(r => s"case $r: { ${body(r)}\n${if (breaks) "break;" else ""} }").mkString("\n") +
       "\ndefault: throw new IllegalStateException();"
 
-  private def loop(layout: Int, call: String): String =
-    s"""int k = 0;
-       |try {
-       |  for (int a = 0; k < count; k++, a += ${spec.layouts(layout).stride}) { $call }
-       |} finally { merged = k; }""".stripMargin
+  /**
+   * Merges `count` records of the layout of `source`, a batch at a time.
+   *
+   * @param prepare called for record `i` of the batch, at `a` of `s`; answers its hash
+   * @param from where the batch's records, in the layout of relation `r`, lie then, and the first one's offset
+   */
+  private def batches(r: Int, source: Int, prepare: String, from: (String, String)): String = {
+    val (array, first) = from
+    s"""
+       |  final long[] hs = hashes;
+       |  int k = 0;
+       |  try {
+       |    while (k < count) {
+       |      final int n = Math.min($table.BATCH, count - k);
+       |      int a = k * ${spec.layouts(source).stride};
+       |      final int b = $first;
+       |      for (int i = 0; i < n; i++, a += ${spec.layouts(source).stride}) { hs[i] = $prepare; }
+       |      touched += g.touch(hs, n);
+       |      for (int i = 0, o = b; i < n; i++, o += ${spec.layouts(r).stride}, k++) { merge_$r(g, $array, o, hs[i]); }
+       |    }
+       |  } finally { merged = k; }""".stripMargin
+  }
 
   private def contentHash(r: Int): String =
     s"return $hashing.finish(${records(r).shardHash(spec.relations(r).keys, "t", "o")});"
@@ -94,9 +112,16 @@ final class HftaCode(spec: SharedSpec) {
     val code = records(r)
     val stride = spec.layouts(r).stride
     s"""
-       |private void merge_$r($table g, long[] s, int a) {
+       |private void mergeAll_$r($table g, long[] s, int count) {
+       |  ${batches(r, r, s"hash_$r(s, a)", ("s", "a"))}
+       |}
+       |private long hash_$r(long[] s, int a) {
        |  ${code.packKeysFrom(code, "s", "a")}
        |  ${code.hash}
+       |  return h;
+       |}
+       |private void merge_$r($table g, long[] s, int a, long h) {
+       |  ${code.packKeysFrom(code, "s", "a")}
        |  final long[] index = g.index;
        |  final int mask = index.length - 1;
        |  int p = (int) h >>> g.shift;
@@ -119,15 +144,23 @@ final class HftaCode(spec: SharedSpec) {
   private def derive(r: Int): String = {
     val code = records(r)
     val parent = records(spec.relations(r).parent)
+    val stride = spec.layouts(r).stride
     s"""
-       |private long[] y_$r = new long[${spec.layouts(r).stride}];
-       |private void derive_$r($table g, long[] s, int a) { merge_$r(g, project_$r(s, a), 0); }
+       |private void deriveAll_$r($table g, long[] s, int count) {
+       |  final long[] y = projected($table.BATCH * $stride);
+       |  ${batches(r, spec.relations(r).parent, s"project_$r(s, a, y, i * $stride)", ("y", "0"))}
+       |}
        |private long[] project_$r(long[] s, int a) {
-       |  final long[] y = y_$r;
-       |  ${code.packKeysFrom(parent, "s", "a")}
-       |  ${code.storeKeys("y", "0")}
-       |  ${code.copyBuffers("y", "0", parent, "s", "a")}
+       |  final long[] y = projected($stride);
+       |  project_$r(s, a, y, 0);
        |  return y;
+       |}
+       |private long project_$r(long[] s, int a, long[] y, int o) {
+       |  ${code.packKeysFrom(parent, "s", "a")}
+       |  ${code.storeKeys("y", "o")}
+       |  ${code.copyBuffers("y", "o", parent, "s", "a")}
+       |  ${code.hash}
+       |  return h;
        |}""".stripMargin
   }
 
@@ -138,23 +171,73 @@ final class HftaCode(spec: SharedSpec) {
        |  ${aggregates.initialize(records(r), "t", "0")}
        |}""".stripMargin
 
+  /**
+   * Writes a result row. The first one is written by Spark's projection; where all results that vary are of fixed width,
+   * later ones only set those in a copy of it: many are the NULLs and names of a query among many.
+   */
   private def emit(q: Int): String = {
     val QuerySpec(r, results, having, _) = spec.queries(q)
     val (loads, vars) = aggregates.loadAll(records(r), "t", "o")
-    ctx.INPUT_ROW = null
-    ctx.currentVars = vars
+    def evaluate(e: Expression): ExprCode = {
+      ctx.INPUT_ROW = null
+      ctx.currentVars = vars
+      e.genCode(ctx)
+    }
     val condition = having.map { h =>
-      val c = aggregates.overSlots(h).genCode(ctx)
+      val c = evaluate(aggregates.overSlots(h))
       s"${c.code}\nif (${c.isNull} || !${c.value}) return null;"
     }.getOrElse("")
+    val bound = results.map(aggregates.overSlots)
+    val varying = bound.zipWithIndex.filter(_._1.exists(_.isInstanceOf[BoundReference]))
+    val patches = varying.map { case (e, i) => setter(e.dataType).map(patch(evaluate(e), i, _)) }
+    ctx.INPUT_ROW = null
     ctx.currentVars = vars
-    val row = GenerateUnsafeProjection.createCode(ctx, results.map(aggregates.overSlots))
-    s"""
-       |private ${classOf[UnsafeRow].getName} emit_$q(long[] t, int o) {
-       |  $loads
-       |  $condition
-       |  ${row.code}
-       |  return ${row.value};
-       |}""".stripMargin
+    val row = GenerateUnsafeProjection.createCode(ctx, bound)
+    val unsafeRow = classOf[UnsafeRow].getName
+    val whole = s"${row.code}\n"
+    if (patches.exists(_.isEmpty))
+      s"""
+         |private $unsafeRow emit_$q(long[] t, int o) {
+         |  $loads
+         |  $condition
+         |  $whole
+         |  return ${row.value};
+         |}""".stripMargin
+    else
+      s"""
+         |private $unsafeRow row_$q;
+         |private $unsafeRow emit_$q(long[] t, int o) {
+         |  final $unsafeRow row = row_$q;
+         |  if (row == null) { return first_$q(t, o); }
+         |  $loads
+         |  $condition
+         |  ${patches.flatten.mkString("\n")}
+         |  return row;
+         |}
+         |private $unsafeRow first_$q(long[] t, int o) {
+         |  $loads
+         |  $condition
+         |  $whole
+         |  row_$q = ${row.value}.copy();
+         |  return row_$q;
+         |}""".stripMargin
+  }
+
+  private def patch(v: ExprCode, ordinal: Int, set: String): String = {
+    val write = s"row.$set($ordinal, ${v.value});"
+    if (v.isNull == FalseLiteral) s"${v.code}\n$write"
+    else s"${v.code}\nif (${v.isNull}) { row.setNullAt($ordinal); } else { $write }"
+  }
+
+  /** UnsafeRow's method for values of this type, if they are a word or less. */
+  private def setter(t: DataType): Option[String] = t match {
+    case BooleanType => Some("setBoolean")
+    case ByteType => Some("setByte")
+    case ShortType => Some("setShort")
+    case IntegerType | DateType | _: YearMonthIntervalType => Some("setInt")
+    case LongType | TimestampType | TimestampNTZType | _: DayTimeIntervalType | _: TimeType => Some("setLong")
+    case FloatType => Some("setFloat")
+    case DoubleType => Some("setDouble")
+    case _ => None
   }
 }

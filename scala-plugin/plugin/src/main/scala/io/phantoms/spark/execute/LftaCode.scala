@@ -1,9 +1,10 @@
 package io.phantoms.spark.execute
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression}
+import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen._
 import org.apache.spark.sql.catalyst.expressions.codegen.Block._
+import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnVector}
 
@@ -165,10 +166,11 @@ final class LftaCode(
     val nullOf = keys.zip(nulls).toMap
     val calls = roots.map { r =>
       val code = records(r)
-      val arguments = (if (columnar) Seq("i") else Nil) ++ code.keyLocals
+      val enter = if (batched) enqueue(r) else s"root_$r(${rootArguments(r).mkString(", ")});"
       s"""{
          |${code.packKeys(bitsOf, nullOf)}
-         |root_$r(${arguments.mkString(", ")});
+         |${code.hash}
+         |$enter
          |}""".stripMargin
     }.mkString("\n")
     val one =
@@ -181,9 +183,11 @@ final class LftaCode(
          |  $keyLoads
          |  ${keyCode.mkString("\n")}
          |  $calls
+         |  ${if (batched) "rowOf[queued++] = i;" else ""}
          |}""".stripMargin
     val entry =
-      if (columnar)
+      if (batched) batchedProcess(roots)
+      else if (columnar)
         s"""
            |public void process(${classOf[ColumnarBatch].getName} batch) {
            |  final int n = batch.numRows();
@@ -198,6 +202,76 @@ final class LftaCode(
            |public void process(${classOf[ColumnarBatch].getName} batch) { throw new UnsupportedOperationException(); }
            |""".stripMargin
     columnFields + entry + one
+  }
+
+  /**
+   * Whether rows are looked at in batches: all keys of a batch first, then what their tables hold for them, then one row
+   * after the other as ever. Probes into tables beyond the cache wait for memory together that way. Only where nothing
+   * in a key can fail, so that errors come in the order of the rows, and where no key needs the dictionary, which is
+   * emptied between rows.
+   */
+  private val batched: Boolean =
+    columnar && !spec.hasDictionary && !(inputs.take(spec.keys.size) ++ filters).exists(_.exists(canFail))
+
+  private def canFail(e: Expression): Boolean = e match {
+    case _: BoundReference | _: Literal | _: IsNotNull | _: IsNull | _: And | _: Or | _: Not | _: BinaryComparison |
+        _: KnownFloatingPointNormalized | _: NormalizeNaNAndZero => false
+    case _ => true
+  }
+
+  private def rootArguments(r: Int): Seq[String] =
+    (if (columnar) Seq("i") else Nil) ++ records(r).keyLocals :+ "h"
+
+  /** Puts the key locals and the hash `h` of the current row aside. */
+  private def enqueue(r: Int): String = {
+    val locals = records(r).keyLocals
+    val stores = locals.zipWithIndex.map { case (name, w) => s"k_$r[queued * ${locals.size} + $w] = $name;" }
+    (stores :+ s"h_$r[queued] = h;").mkString("\n")
+  }
+
+  private def batchedProcess(roots: Seq[Int]): String = {
+    val batch = classOf[LftaKernel].getName + ".BATCH"
+    val fields = roots.map { r =>
+      s"private final long[] k_$r = new long[$batch * ${records(r).keyLocals.size}]; " +
+        s"private final long[] h_$r = new long[$batch];"
+    }.mkString("\n")
+    val touches = roots.filter(spec.relations(_).buckets > 0).map { r =>
+      val stride = spec.layouts(r).stride
+      s"if (t_$r.length > CACHED) { touched += touch(t_$r, h_$r, queued, s_$r, $stride); }"
+    }.mkString("\n")
+    val calls = roots.map { r =>
+      val locals = records(r).keyLocals
+      val loads = locals.zipWithIndex.map { case (name, w) => s"final long $name = k_$r[j * ${locals.size} + $w];" }
+      s"""{
+         |${loads.mkString("\n")}
+         |final long h = h_$r[j];
+         |root_$r(${rootArguments(r).mkString(", ")});
+         |}""".stripMargin
+    }.mkString("\n")
+    s"""
+       |$fields
+       |private final int[] rowOf = new int[$batch];
+       |private int queued;
+       |public void process(${classOf[ColumnarBatch].getName} batch) {
+       |  final int n = batch.numRows();
+       |  $loadBatch
+       |  for (int from = 0; from < n; from += $batch) {
+       |    final int until = Math.min(n, from + $batch);
+       |    queued = 0;
+       |    for (int i = from; i < until; i++) { processOne(i); }
+       |    processQueued();
+       |  }
+       |}
+       |private void processQueued() {
+       |  final int count = queued;
+       |  $touches
+       |  for (int j = 0; j < count; j++) {
+       |    final int i = rowOf[j];
+       |    $calls
+       |  }
+       |}
+       |public void process(${classOf[InternalRow].getName} row) { throw new UnsupportedOperationException(); }
+       |""".stripMargin
   }
 
   /** Evaluates a key: (code, Java text of its bits, Java text of its null test). */
@@ -247,7 +321,7 @@ final class LftaCode(
     s"$fields\n$entry\n$evict\n$all"
   }
 
-  /** Finds the bucket of the key locals; runs `install` on a miss and `hit` on a hit. Declares `t` and `o`. */
+  /** Finds the bucket of the key locals and their hash `h`; runs `install` on a miss and `hit` on a hit. Declares `t` and `o`. */
   private def probe(r: Int, install: String, hit: String): String = {
     val code = records(r)
     if (spec.relations(r).buckets == 0)
@@ -258,7 +332,6 @@ final class LftaCode(
          |$install""".stripMargin
     else {
       s"""final long[] t = t_$r;
-         |${code.hash}
          |final int o = (int) (h >>> 1 >>> s_$r) * ${spec.layouts(r).stride};
          |if (${code.matches("t", "o")}) {
          |  $hit
@@ -273,7 +346,7 @@ final class LftaCode(
 
   private def root(r: Int): String = {
     val code = records(r)
-    val parameters = (if (columnar) Seq("int i") else Nil) :+ code.keyParameters
+    val parameters = (if (columnar) Seq("int i") else Nil) ++ Seq(code.keyParameters, "long h")
     val functions = spec.layouts(r).aggregates.map(spec.aggregates)
     val read = references(functions.flatMap(a => a.function.updateExpressions ++ a.filter))
     val loads = withColumns(read.map(inputs))
@@ -307,6 +380,7 @@ final class LftaCode(
     s"""
        |private void feed_$r(long[] s, int a) {
        |  ${code.packKeysFrom(parent, "s", "a")}
+       |  ${if (spec.relations(r).buckets == 0) "" else code.hash}
        |  ${probe(r, install, hit)}
        |  $pass
        |}""".stripMargin

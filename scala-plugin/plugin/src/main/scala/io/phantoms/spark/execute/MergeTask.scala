@@ -24,23 +24,27 @@ final class MergeTask(
     val (clazz, _) = CodeGenerator.compile(source)
     val kernel = clazz.generate(references).asInstanceOf[HftaKernel]
     val memory = new TaskMemory(TaskContext.get(), "the merge of spark-phantoms", MergeTask.Overdraft)
-    kernel.open(memory, spec.layouts.map(_.stride).toArray)
+    kernel.open(memory, spec.layouts.map(_.stride).toArray, spec.relations.map(_.expectedGroups).toArray)
     val merge = new Merge(spec, kernel, metrics)
     merge.receive(input)
     val rows = merge.rows
     new Iterator[InternalRow] {
+      private var current: Iterator[InternalRow] = Iterator.empty
       private var done = false
-      override def hasNext: Boolean = rows.hasNext || {
-        if (!done) {
+      override def hasNext: Boolean = current.hasNext || advance()
+      override def next(): InternalRow = current.next()
+
+      private def advance(): Boolean = {
+        while (!current.hasNext && rows.hasNext) current = rows.next()
+        if (!current.hasNext && !done) {
           done = true
           metrics("received") += kernel.received
           metrics("derived") += kernel.derived
           metrics("numOutputRows") += kernel.emitted
           metrics("peakBytes") += memory.peak
         }
-        false
+        current.hasNext
       }
-      override def next(): InternalRow = rows.next()
     }
   }
 }
@@ -57,6 +61,8 @@ object MergeTask {
  * one after the other, each again as far as memory goes.
  */
 private final class Merge(spec: SharedSpec, kernel: HftaKernel, metrics: Map[String, SQLMetric]) extends Logging {
+  import Merge.Rows
+
   private val strides = spec.layouts.map(_.stride).toArray
   private var spilled: Option[SpillFile] = None
 
@@ -120,6 +126,7 @@ private final class Merge(spec: SharedSpec, kernel: HftaKernel, metrics: Map[Str
       )
     }
     logInfo(s"spark-phantoms merges on disk from here: ${refused.getMessage}")
+    kernel.forgetExpectations()
     val file = new SpillFile(kernel, strides, level)
     spec.relations.indices.filter(kernel.tables(_) != null).foreach(spillTable(_, file))
     file
@@ -141,8 +148,11 @@ private final class Merge(spec: SharedSpec, kernel: HftaKernel, metrics: Map[Str
   private def derivedChildren(relation: Int): Seq[Int] =
     spec.children(relation).filter(spec.relations(_).derived)
 
-  /** Result rows of all relations, one relation after the other, each followed by those derived from it. */
-  def rows: Iterator[InternalRow] = heard.toSeq.iterator.flatMap { r =>
+  /**
+   * Result rows of all relations, one relation after the other, each followed by those derived from it. An iterator a
+   * query, so that a row passes through as few of them as possible; each must be used up before the next is asked for.
+   */
+  def rows: Iterator[Rows] = heard.toSeq.iterator.flatMap { r =>
     spilled match {
       case None => inMemory(r)
       case Some(file) =>
@@ -151,7 +161,7 @@ private final class Merge(spec: SharedSpec, kernel: HftaKernel, metrics: Map[Str
     }
   } ++ Merge.after(spilled.foreach(metrics("spilledBytes") += _.bytes))
 
-  private def inMemory(relation: Int): Iterator[InternalRow] = {
+  private def inMemory(relation: Int): Iterator[Rows] = {
     val children = derivedChildren(relation)
     try {
       children.foreach(kernel.derive(relation, _))
@@ -166,29 +176,29 @@ private final class Merge(spec: SharedSpec, kernel: HftaKernel, metrics: Map[Str
   }
 
   /** A derived relation whose table may have gone to disk while an earlier sibling was at work. */
-  private def inMemoryOrDisk(relation: Int): Iterator[InternalRow] =
+  private def inMemoryOrDisk(relation: Int): Iterator[Rows] =
     if (kernel.tables(relation) != null || spilled.isEmpty) inMemory(relation)
     else onDisk(relation, spilled.get, level = 0)
 
   /** Rows of the queries a relation answers; its table is freed after the last one. */
-  private def written(relation: Int): Iterator[InternalRow] = {
+  private def written(relation: Int): Iterator[Rows] = {
     metrics("groups") += kernel.table(relation).size
-    queriesOf(relation).iterator.flatMap(rowsOf(_, relation)) ++ Merge.after(kernel.free(relation))
+    queriesOf(relation).iterator.map(rowsOf(_, relation)) ++ Merge.after(kernel.free(relation))
   }
 
   private def queriesOf(relation: Int): Seq[Int] = spec.queries.indices.filter(spec.queries(_).relation == relation)
 
-  private def rowsOf(query: Int, relation: Int): Iterator[InternalRow] = {
+  private def rowsOf(query: Int, relation: Int): Rows = {
     val table = kernel.table(relation)
     if (table.size == 0 && spec.queries(query).rowOnEmptyInput) {
       val record = new Array[Long](strides(relation))
       kernel.initialize(relation, record)
       Option(kernel.emit(query, record, 0)).iterator
-    } else new Merge.Rows(kernel, query, table.records, table.size, strides(relation))
+    } else new Merge.TableRows(kernel, query, table.records, table.size, strides(relation))
   }
 
   /** Merges a relation part by part; its children's entries are collected on disk meanwhile and merged afterwards. */
-  private def onDisk(relation: Int, file: SpillFile, level: Int): Iterator[InternalRow] = {
+  private def onDisk(relation: Int, file: SpillFile, level: Int): Iterator[Rows] = {
     val children = derivedChildren(relation)
     val below = if (children.isEmpty) None else Some(new SpillFile(kernel, strides, 0))
     val empty = !file.relations.contains(relation)
@@ -200,8 +210,8 @@ private final class Merge(spec: SharedSpec, kernel: HftaKernel, metrics: Map[Str
     }
   }
 
-  private def emptyRows(relation: Int): Iterator[InternalRow] =
-    queriesOf(relation).iterator.filter(spec.queries(_).rowOnEmptyInput).flatMap(rowsOf(_, relation)) ++
+  private def emptyRows(relation: Int): Iterator[Rows] =
+    queriesOf(relation).iterator.filter(spec.queries(_).rowOnEmptyInput).map(rowsOf(_, relation)) ++
       Merge.after(kernel.free(relation))
 
   private def parts(
@@ -210,7 +220,7 @@ private final class Merge(spec: SharedSpec, kernel: HftaKernel, metrics: Map[Str
       level: Int,
       children: Seq[Int],
       below: Option[SpillFile]
-  ): Iterator[InternalRow] = (0 until SpillFile.Fanout).iterator.filter(file.holds(relation, _)).flatMap { part =>
+  ): Iterator[Rows] = (0 until SpillFile.Fanout).iterator.filter(file.holds(relation, _)).flatMap { part =>
     kernel.free(relation)
     kernel.dictionary().clear()
     val deeper = file.blocks(relation, part).foldLeft(Option.empty[SpillFile]) { (to, data) =>
@@ -235,12 +245,13 @@ private final class Merge(spec: SharedSpec, kernel: HftaKernel, metrics: Map[Str
 }
 
 private object Merge {
+  type Rows = Iterator[InternalRow]
 
   /** Bytes of variable-length values after which blocks on their way to disk are closed. */
   val DictionaryBytes: Long = 4L << 20
 
   /** Runs something when it is reached, and is empty. */
-  private def after(action: => Unit): Iterator[InternalRow] = new Iterator[InternalRow] {
+  private def after(action: => Unit): Iterator[Nothing] = new Iterator[Nothing] {
     private var done = false
     override def hasNext: Boolean = {
       if (!done) {
@@ -249,11 +260,11 @@ private object Merge {
       }
       false
     }
-    override def next(): InternalRow = throw new NoSuchElementException("no row here")
+    override def next(): Nothing = throw new NoSuchElementException("no row here")
   }
 
   /** The rows of one query over a complete table. */
-  private final class Rows(kernel: HftaKernel, query: Int, records: Array[Long], size: Int, stride: Int)
+  private final class TableRows(kernel: HftaKernel, query: Int, records: Array[Long], size: Int, stride: Int)
       extends Iterator[InternalRow] {
     private var i = 0
     private var row: UnsafeRow = _

@@ -37,6 +37,7 @@ final case class ShipSpec(shardKey: Seq[Int], partitions: Seq[Int])
  * @param buckets LFTA table size, a power of two; 0: no table
  * @param ship None: stays in the map task (a phantom) or is derived
  * @param derived merged from its parent in the reduce task
+ * @param expectedGroups groups a reduce task is expected to hold of it
  */
 final case class RelationSpec(
     keys: Seq[Int],
@@ -44,7 +45,8 @@ final case class RelationSpec(
     parent: Int,
     buckets: Int,
     ship: Option[ShipSpec],
-    derived: Boolean
+    derived: Boolean,
+    expectedGroups: Long
 )
 
 /**

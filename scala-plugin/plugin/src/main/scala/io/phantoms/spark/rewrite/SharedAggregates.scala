@@ -113,12 +113,18 @@ object SharedAggregates {
       val own = configuration.relations(r).queries.map(queries(_).aggregates)
       (own ++ configuration.children(r).map(aggregatesBelow)).foldLeft(BitSet.empty)(_ | _)
     }
+    def shards(r: Int): Int = configuration.relations(r).placement match {
+      case Placement.Shipped(_, n) => n
+      case Placement.Derived => shards(configuration.relations(r).parent)
+      case Placement.Feeds => 1
+    }
     configuration.relations.zipWithIndex.map { case (r, i) =>
       val ship = r.placement match {
         case Placement.Shipped(shardKey, _) => Some(ShipSpec(shardKey.toSeq, partitions(i)))
         case _ => None
       }
-      RelationSpec(r.keys.toSeq, aggregatesBelow(i).toSeq, r.parent, r.buckets, ship, r.isDerived)
+      val groups = (problem.statistics.groups(r.keys) / shards(i)).toLong
+      RelationSpec(r.keys.toSeq, aggregatesBelow(i).toSeq, r.parent, r.buckets, ship, r.isDerived, groups)
     }
   }
 }
