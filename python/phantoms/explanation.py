@@ -54,7 +54,7 @@ class Explanation:
 
     @property
     def declined(self) -> list[dict[str, Any]]:
-        """The decisions to leave a part of the plan alone, each with ``code`` and ``message``."""
+        """The decisions to leave a part of the plan alone, each with ``code`` and ``reason``."""
         return [d for d in self.decisions if d["decision"] == "declined"]
 
     @property

@@ -125,12 +125,6 @@ class _SparkForms:
     def proven(self, form: str) -> None:
         (require_shared if form.startswith("plugin_") else require_plain)(self.spark, form)
 
-    def settle(self) -> None:
-        """Collect the heap and flush the disk cache, so that no form pays for what the one before it left behind."""
-        self.spark.sparkContext._jvm.System.gc()  # type: ignore[union-attr]
-        if hasattr(os, "sync"):
-            os.sync()
-
     def run(self, form: str) -> float:
         self.switch(form)
         started = time.perf_counter()
@@ -170,8 +164,8 @@ def run(
     """Run a benchmark.
 
     Every form first runs once with its answer checked, which also warms it up; then `repeat` rounds are timed, every
-    other one in reverse order, each run on a collected heap. A Spark form's time is that of writing all its rows to
-    Spark's ``noop`` sink.
+    other one in reverse order, each run after the files of the one before are on disk. A Spark form's time is that of
+    writing all its rows to Spark's ``noop`` sink.
 
     Parameters
     ----------
@@ -217,7 +211,7 @@ def run(
     measured: dict[str, list[float]] = {form: [] for form in chosen}
     for i in range(repeat):
         for form in chosen if i % 2 == 0 else reversed(chosen):
-            sparked.settle()
+            _settle()
             measured[form].append(once(form))
             log(f"  round {i + 1}: {form:<15} {measured[form][-1]:9.3f} s")
     if ducked is not None:
@@ -247,6 +241,12 @@ def _check(name: str, repeat: int, forms: Sequence[str] | None) -> list[str]:
             "BAD_ARGUMENT", "DuckDB is not installed.", "Install it: pip install 'spark-phantoms[bench]'."
         )
     return [f for f in FORMS if f in forms]
+
+
+def _settle() -> None:
+    """Let files on their way to the disk get there, so that no form pays for the shuffle of the one before it."""
+    if hasattr(os, "sync"):
+        os.sync()
 
 
 def _shown(key: str) -> bool:

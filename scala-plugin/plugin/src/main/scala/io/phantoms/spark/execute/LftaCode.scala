@@ -3,10 +3,9 @@ package io.phantoms.spark.execute
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen._
-import org.apache.spark.sql.catalyst.expressions.codegen.Block._
 import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero
-import org.apache.spark.sql.types._
-import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnVector}
+import org.apache.spark.sql.types.DataType
+import org.apache.spark.sql.vectorized.ColumnarBatch
 
 /**
  * Source of a map-side kernel: one class per configuration, see [[LftaKernel]].
@@ -30,6 +29,7 @@ final class LftaCode(
 ) {
   private val ctx = new CodegenContext
   private val aggregates = new AggregateCode(ctx, spec)
+  private val input = new InputCode(ctx, columns, columnar, inputs ++ filters)
   private val records = spec.layouts.map(new RecordCode(spec, _))
   private val builder = classOf[io.phantoms.spark.lfta.BlockBuilder].getName
   private val hashing = classOf[io.phantoms.spark.lfta.Hashing].getName
@@ -72,91 +72,20 @@ final class LftaCode(
     )
   }
 
-  private def references(es: Seq[Expression]): Seq[Int] =
-    es.flatMap(_.collect { case b: BoundReference => b.ordinal }).distinct.sorted
-
-  // Columns of the current batch or row, as fields, so that every method reaches them.
-
-  private case class Bulk(javaType: String, method: String)
-  private def bulk(t: DataType): Option[Bulk] = t match {
-    case ByteType => Some(Bulk("byte", "bytes"))
-    case ShortType => Some(Bulk("short", "shorts"))
-    case IntegerType | DateType | _: YearMonthIntervalType => Some(Bulk("int", "ints"))
-    case LongType | TimestampType | TimestampNTZType | _: DayTimeIntervalType => Some(Bulk("long", "longs"))
-    case FloatType => Some(Bulk("float", "floats"))
-    case DoubleType => Some(Bulk("double", "doubles"))
-    case _ => None
-  }
-
-  private val used: Seq[Int] = references(inputs ++ filters)
-
-  private def columnFields: String =
-    if (!columnar) s"private ${classOf[InternalRow].getName} row;"
-    else used.map { c =>
-      val (t, nullable) = columns(c)
-      val vector = s"private ${classOf[ColumnVector].getName} v_$c;"
-      val nulls = if (nullable) s"private boolean n_$c;" else ""
-      val values = bulk(t).map(b => s"private ${b.javaType}[] a_$c;").getOrElse("")
-      s"$vector $nulls $values"
-    }.mkString("\n")
-
-  private def loadBatch: String = used.map { c =>
-    val (t, nullable) = columns(c)
-    val nulls = if (nullable) s"n_$c = v_$c.hasNull();" else ""
-    val values = bulk(t).map(b => s"a_$c = ${classOf[KernelSupport].getName}.${b.method}(v_$c, n);").getOrElse("")
-    s"v_$c = batch.column($c); $nulls $values"
-  }.mkString("\n")
-
-  /** Declares one column's value at row `i`. */
-  private def column(c: Int): ExprCode = {
-    val (t, nullable) = columns(c)
-    val javaType = CodeGenerator.javaType(t)
-    val name = ctx.freshName("col")
-    val value =
-      if (!columnar) CodeGenerator.getValue("row", t, c.toString)
-      else bulk(t).map(_ => s"a_$c[i]").getOrElse(CodeGenerator.getValueFromVector(s"v_$c", t, "i"))
-    if (!nullable) ExprCode(code"final $javaType $name = $value;", FalseLiteral, JavaCode.variable(name, t))
-    else {
-      val isNull = ctx.freshName("isNull")
-      val condition = if (columnar) s"n_$c && v_$c.isNullAt(i)" else s"row.isNullAt($c)"
-      ExprCode(
-        code"""final boolean $isNull = $condition;
-              |final $javaType $name = $isNull ? ($javaType) ${CodeGenerator.defaultValue(
-            t
-          )} : ($value);""".stripMargin,
-        JavaCode.isNullVariable(isNull),
-        JavaCode.variable(name, t)
-      )
-    }
-  }
-
-  /** Declares the columns that expressions read and makes them the current variables. */
-  private def withColumns(es: Seq[Expression]): String = {
-    val vars = Array.fill[ExprCode](columns.size)(null)
-    val declared = references(es).map { c =>
-      val v = column(c)
-      vars(c) = ExprCode(v.isNull, v.value)
-      v.code.toString
-    }
-    ctx.INPUT_ROW = null
-    ctx.currentVars = vars.toSeq
-    declared.mkString("\n")
-  }
-
   private def processMethods: String = {
     val roots = spec.mapSide.filter(spec.relations(_).parent < 0)
     val keys = roots.flatMap(spec.relations(_).keys).distinct.sorted
     val rowParameter = if (columnar) "int i" else ""
     val relieve = if (spec.hasDictionary) "relieve();" else ""
     // Keys after filters: a key's expression must not fail on a row that a filter removes.
-    val filterLoads = withColumns(filters)
+    val filterLoads = input.withColumns(filters)
     val filterVars = ctx.currentVars
     val filterCode = filters.map { f =>
       ctx.currentVars = filterVars
       val c = f.genCode(ctx)
       s"${c.code}\nif (${c.isNull} || !${c.value}) return;"
     }.mkString("\n")
-    val keyLoads = withColumns(keys.map(inputs))
+    val keyLoads = input.withColumns(keys.map(inputs))
     val keyVars = ctx.currentVars
     val (keyCode, bits, nulls) = keys.map { k =>
       ctx.currentVars = keyVars
@@ -191,7 +120,7 @@ final class LftaCode(
         s"""
            |public void process(${classOf[ColumnarBatch].getName} batch) {
            |  final int n = batch.numRows();
-           |  $loadBatch
+           |  ${input.loadBatch}
            |  for (int i = 0; i < n; i++) { processOne(i); }
            |}
            |public void process(${classOf[InternalRow].getName} row) { throw new UnsupportedOperationException(); }
@@ -201,7 +130,7 @@ final class LftaCode(
            |public void process(${classOf[InternalRow].getName} row) { this.row = row; processOne(); }
            |public void process(${classOf[ColumnarBatch].getName} batch) { throw new UnsupportedOperationException(); }
            |""".stripMargin
-    columnFields + entry + one
+    input.fields + entry + one
   }
 
   /**
@@ -254,7 +183,7 @@ final class LftaCode(
        |private int queued;
        |public void process(${classOf[ColumnarBatch].getName} batch) {
        |  final int n = batch.numRows();
-       |  $loadBatch
+       |  ${input.loadBatch}
        |  for (int from = 0; from < n; from += $batch) {
        |    final int until = Math.min(n, from + $batch);
        |    queued = 0;
@@ -348,8 +277,8 @@ final class LftaCode(
     val code = records(r)
     val parameters = (if (columnar) Seq("int i") else Nil) ++ Seq(code.keyParameters, "long h")
     val functions = spec.layouts(r).aggregates.map(spec.aggregates)
-    val read = references(functions.flatMap(a => a.function.updateExpressions ++ a.filter))
-    val loads = withColumns(read.map(inputs))
+    val read = input.references(functions.flatMap(a => a.function.updateExpressions ++ a.filter))
+    val loads = input.withColumns(read.map(inputs))
     val columnVars = ctx.currentVars
     val vars = Array.fill[ExprCode](inputs.size)(null)
     val evaluated = read.map { j =>
