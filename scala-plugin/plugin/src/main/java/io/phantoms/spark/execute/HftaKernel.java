@@ -52,8 +52,12 @@ public abstract class HftaKernel {
 
   /** The table of a relation, made when first asked for. */
   public final GroupTable table(int relation) {
+    return table(relation, expectedGroups[relation]);
+  }
+
+  private GroupTable table(int relation, long expected) {
     if (tables[relation] == null) {
-      tables[relation] = new GroupTable(strideOf[relation], memory, expectedGroups[relation]);
+      tables[relation] = new GroupTable(strideOf[relation], memory, expected);
     }
     return tables[relation];
   }
@@ -132,8 +136,8 @@ public abstract class HftaKernel {
     GroupTable from = table(parent);
     // The ratio of the estimates holds better than they do: shards are of different sizes.
     double ratio = (double) expectedGroups[child] / Math.max(1L, expectedGroups[parent]);
-    expectedGroups[child] = (long) (from.size * Math.min(1.0, ratio));
-    deriveAll(child, table(child), from.records, from.size);
+    long expected = (long) (from.size * Math.min(1.0, ratio));
+    deriveAll(child, table(child, expected), from.records, from.size);
     derived += from.size;
   }
 

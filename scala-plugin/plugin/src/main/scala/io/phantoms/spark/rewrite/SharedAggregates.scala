@@ -113,11 +113,9 @@ object SharedAggregates {
       val own = configuration.relations(r).queries.map(queries(_).aggregates)
       (own ++ configuration.children(r).map(aggregatesBelow)).foldLeft(BitSet.empty)(_ | _)
     }
-    def shards(r: Int): Int = configuration.relations(r).placement match {
-      case Placement.Shipped(_, n) => n
-      case Placement.Derived => shards(configuration.relations(r).parent)
-      case Placement.Feeds => 1
-    }
+    def shards(r: Int): Int =
+      if (configuration.relations(r).isDerived) shards(configuration.relations(r).parent)
+      else math.max(1, partitions(r).size)
     configuration.relations.zipWithIndex.map { case (r, i) =>
       val ship = r.placement match {
         case Placement.Shipped(shardKey, _) => Some(ShipSpec(shardKey.toSeq, partitions(i)))
