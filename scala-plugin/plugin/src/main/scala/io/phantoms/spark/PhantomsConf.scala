@@ -60,6 +60,13 @@ object PhantomsConf {
     .checkValue(m => m >= (64L << 10) && m <= (4L << 30), "Give a size between 64k and 4g, for example '8m'.")
     .createWithDefaultString("8m")
 
+  val BlocksPacked = SQLConf.buildConf("spark.phantoms.blocks.packed")
+    .doc(
+      "Whether partial groups are packed into as few bits as their values take before they are shuffled. Costs less " +
+        "than it saves, with and without spark.shuffle.compress."
+    )
+    .version(Since).booleanConf.createWithDefault(true)
+
   val MinSavings = SQLConf.buildConf("spark.phantoms.minSavings")
     .doc(
       "Least fraction of plain Spark's expected cost that sharing has to save, below which a plan is left alone. " +
@@ -123,6 +130,7 @@ object PhantomsConf {
     Enabled,
     Chooser,
     LftaMemory,
+    BlocksPacked,
     MinSavings,
     MaxQueries,
     Strict,

@@ -11,6 +11,7 @@ public final class BlockBuilder {
   private final int stride;
   private final int prefix;
   private final int capacity;
+  private final boolean packing;
   private long[] data;
   private int records;
   private boolean filled;
@@ -21,17 +22,23 @@ public final class BlockBuilder {
   private int[] index;
   private int valueWords;
 
+  private long[] layout;
+  private int finishedWords;
+  private long saved;
+
   /**
    * @param relation ordinal written into the header
    * @param stride words a record
    * @param prefix words to leave free before the block
-   * @param bytes about how large a block may grow
+   * @param bytes about how large a block may grow, before packing
+   * @param packing whether records are packed where that makes the block smaller
    */
-  public BlockBuilder(int relation, int stride, int prefix, int bytes) {
+  public BlockBuilder(int relation, int stride, int prefix, int bytes, boolean packing) {
     this.relation = relation;
     this.stride = stride;
     this.prefix = prefix;
     this.capacity = Math.max(1, bytes / (8 * stride));
+    this.packing = packing;
   }
 
   public int records() {
@@ -100,29 +107,55 @@ public final class BlockBuilder {
     data = data == null ? new long[size] : Arrays.copyOf(data, size);
   }
 
-  /** Length of the finished block in words, prefix left out. */
+  /** Length in words of the block finished last, prefix left out. */
   public int finishedWords() {
-    return BlockFormat.HEADER_WORDS + stride * records + valueWords;
+    return finishedWords;
   }
 
   /** Closes the block and starts a new one. The array is the caller's; the block starts at the prefix. */
   public long[] finish(ByteDictionary dictionary) {
-    int end = prefix + finishedWords();
-    long[] done = data == null ? new long[end] : data.length >= end ? data : Arrays.copyOf(data, end);
+    int plain = stride * records;
+    int packed = packing && records > 0 ? measure() : plain;
+    // Unpacking costs more than copying: not for a few words.
+    boolean pack = packed < plain - plain / 8;
+    int recordWords = pack ? packed : plain;
+    finishedWords = BlockFormat.HEADER_WORDS + recordWords + valueWords;
+    int end = prefix + finishedWords;
+    int at = prefix + BlockFormat.HEADER_WORDS;
+    long[] done;
+    if (pack) {
+      done = new long[end];
+      PackedRecords.pack(data, at, stride, records, layout, done, at);
+    } else {
+      done = data == null ? new long[end] : data.length >= end ? data : Arrays.copyOf(data, end);
+      data = null;
+    }
     filled |= records >= capacity;
-    BlockFormat.header(done, prefix, relation, records, values);
-    int at = prefix + BlockFormat.HEADER_WORDS + stride * records;
+    BlockFormat.header(done, prefix, relation, records, values, pack ? packed : 0);
+    at += recordWords;
     for (int v = 0; v < values; v++) {
       int id = taskIds[v];
       int length = dictionary.length(id);
       BlockFormat.writeValue(done, at, dictionary.chunk(id), dictionary.offset(id), length);
       at += BlockFormat.valueWords(length);
     }
-    data = null;
+    saved += plain - recordWords;
     records = 0;
     values = 0;
     valueWords = 0;
     index = null;
     return done;
+  }
+
+  private int measure() {
+    if (layout == null) {
+      layout = new long[PackedRecords.layoutWords(stride)];
+    }
+    return PackedRecords.measure(data, prefix + BlockFormat.HEADER_WORDS, stride, records, layout);
+  }
+
+  /** Words that packing saved in all blocks so far. */
+  public long saved() {
+    return saved;
   }
 }

@@ -2,9 +2,12 @@ package io.phantoms.spark.lfta
 
 import java.nio.{ByteBuffer, ByteOrder}
 
+import scala.util.Random
+
 import org.scalatest.funsuite.AnyFunSuite
 
 class BlockBuilderSuite extends AnyFunSuite {
+  private val prefix = 2
 
   private def bytes(words: Array[Long], count: Int): Array[Byte] = {
     val buffer = ByteBuffer.allocate(8 * count).order(ByteOrder.nativeOrder())
@@ -12,25 +15,66 @@ class BlockBuilderSuite extends AnyFunSuite {
     buffer.array()
   }
 
-  test("blocks hold the records added, the first, full ones and the last alike") {
-    val (stride, prefix) = (3, 2)
-    val builder = new BlockBuilder(5, stride, prefix, 1 << 10)
-    val source = Array.tabulate(3 * 1000)(_.toLong)
-    val blocks = Seq.newBuilder[Array[Byte]]
+  private def blocks(stride: Int, source: Array[Long], packing: Boolean): (Seq[Array[Byte]], Long) = {
+    val builder = new BlockBuilder(5, stride, prefix, 1 << 10, packing)
+    val result = Seq.newBuilder[Array[Byte]]
     def finish(): Unit = {
-      val words = builder.finishedWords()
       val block = builder.finish(null)
-      assert(block.length >= prefix + words)
-      blocks += bytes(block.drop(prefix), words)
+      assert(block.length >= prefix + builder.finishedWords())
+      result += bytes(block.drop(prefix), builder.finishedWords())
     }
-    (0 until 1000).foreach(i => if (builder.add(source, i * stride)) finish())
+    source.indices.by(stride).foreach(i => if (builder.add(source, i)) finish())
     if (builder.records() > 0) finish()
-    val result = blocks.result()
-    assert(result.size > 10)
-    assert(result.forall(BlockFormat.relation(_, 0) == 5))
-    val words = result.flatMap { b =>
-      (0 until BlockFormat.records(b, 0) * stride).map(w => BlockFormat.word(b, BlockFormat.recordsAt(0) + 8 * w))
+    (result.result(), builder.saved())
+  }
+
+  private def read(stride: Int, blocks: Seq[Array[Byte]]): Seq[Long] = blocks.flatMap { b =>
+    // Whatever the buffer held before must not show.
+    val words = Array.fill(BlockFormat.records(b, 0) * stride)(-1L)
+    BlockFormat.readRecords(b, 0, stride, words)
+    words
+  }
+
+  for (packing <- Seq(false, true)) {
+    test(s"blocks hold the records added, the first, full ones and the last alike, packing $packing") {
+      val stride = 3
+      val source = Array.tabulate(stride * 1000)(_.toLong)
+      val (made, saved) = blocks(stride, source, packing)
+      assert(made.size > 10)
+      assert(made.forall(BlockFormat.relation(_, 0) == 5))
+      assert(read(stride, made) == source.toSeq)
+      assert(8 * saved == 8L * (source.length + 2 * made.size) - made.map(_.length).sum)
+      assert((saved > source.length / 2) == packing)
     }
-    assert(words == source.toSeq)
+  }
+
+  test("halves of any width are packed without loss") {
+    val random = new Random(11)
+    for (_ <- 0 until 500) {
+      val stride = 1 + random.nextInt(9)
+      // A width and an offset for each half, now and then the extremes.
+      def half(): () => Long = {
+        val width = random.nextInt(33)
+        val base = if (random.nextInt(3) == 0) 0L else random.nextInt().toLong & 0xffffffffL
+        () => (base + (random.nextLong() & ((1L << width) - 1))) & 0xffffffffL
+      }
+      val halves = Array.fill(2 * stride)(half())
+      val source = Array.tabulate(stride * (1 + random.nextInt(200))) { i =>
+        halves(2 * (i % stride))() | halves(2 * (i % stride) + 1)() << 32
+      }
+      assert(read(stride, blocks(stride, source, packing = true)._1) == source.toSeq)
+    }
+  }
+
+  test("what packing would not shorten stays as it is") {
+    val random = new Random(12)
+    val source = Array.fill(2 * 500)(random.nextLong())
+    val (made, saved) = blocks(2, source, packing = true)
+    assert(saved == 0 && read(2, made) == source.toSeq)
+  }
+
+  test("equal records take a few words a block") {
+    val (made, _) = blocks(4, Array.fill(4 * 32)(Long.MinValue), packing = true)
+    assert(made.map(_.length).sum <= made.size * 8 * (2 + PackedRecords.layoutWords(4)))
   }
 }

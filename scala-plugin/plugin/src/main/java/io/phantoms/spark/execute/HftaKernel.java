@@ -6,7 +6,6 @@ import io.phantoms.spark.lfta.ByteDictionary;
 import io.phantoms.spark.lfta.GroupTable;
 import io.phantoms.spark.lfta.MemoryReserve;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
-import org.apache.spark.unsafe.Platform;
 
 /** The reduce side of one configuration: what generated kernels inherit. Tables are indexed by relation. */
 public abstract class HftaKernel {
@@ -95,14 +94,9 @@ public abstract class HftaKernel {
     if (buffer.length < words) {
       buffer = new long[words];
     }
-    Platform.copyMemory(
-        data,
-        Platform.BYTE_ARRAY_OFFSET + BlockFormat.recordsAt(at),
-        buffer,
-        Platform.LONG_ARRAY_OFFSET,
-        8L * words);
+    BlockFormat.readRecords(data, at, strideOf[relation], buffer);
     if (BlockFormat.values(data, at) > 0) {
-      int[] ids = BlockFormat.readValues(data, at, words, dictionary);
+      int[] ids = BlockFormat.readValues(data, at, strideOf[relation], dictionary);
       for (int i = 0, o = 0; i < records; i++, o += strideOf[relation]) {
         remap(relation, buffer, o, ids);
       }

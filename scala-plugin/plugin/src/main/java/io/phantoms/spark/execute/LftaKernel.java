@@ -39,6 +39,7 @@ public abstract class LftaKernel {
   protected int[] log2Buckets;
 
   private int blockBytes;
+  private boolean packed;
 
   /** Evictions of each relation so far: entries pushed out by a collision or at the end of the epoch. */
   public long[] evictions;
@@ -64,6 +65,7 @@ public abstract class LftaKernel {
    * @param strideOf words a record, by relation
    * @param log2Buckets table sizes by relation, as powers of two
    * @param blockBytes about how large a block may grow
+   * @param packed whether blocks are packed
    */
   public final void open(
       ByteDictionary dictionary,
@@ -73,7 +75,8 @@ public abstract class LftaKernel {
       boolean[] announced,
       int[] strideOf,
       int[] log2Buckets,
-      int blockBytes) {
+      int blockBytes,
+      boolean packed) {
     this.dictionary = dictionary;
     this.dictionaryLimit = dictionaryLimit;
     this.relationOf = relationOf;
@@ -82,6 +85,7 @@ public abstract class LftaKernel {
     this.strideOf = strideOf;
     this.log2Buckets = log2Buckets;
     this.blockBytes = blockBytes;
+    this.packed = packed;
     this.builders = new BlockBuilder[relationOf.length];
     this.evictions = new long[strideOf.length];
     this.evictedAtEnd = new long[strideOf.length];
@@ -108,8 +112,8 @@ public abstract class LftaKernel {
 
   protected final void finish(int slot) {
     BlockBuilder builder = builders[slot];
-    int words = builder.finishedWords();
-    ready.add(new Finished(partitionOf[slot], builder.finish(dictionary), words));
+    long[] block = builder.finish(dictionary);
+    ready.add(new Finished(partitionOf[slot], block, builder.finishedWords()));
   }
 
   /** Reads the buckets that the hashes will be probed in, so that the memory behind them is on its way together. */
@@ -124,7 +128,7 @@ public abstract class LftaKernel {
 
   private BlockBuilder start(int slot) {
     int relation = relationOf[slot];
-    builders[slot] = new BlockBuilder(relation, strideOf[relation], ROW_PREFIX, blockBytes);
+    builders[slot] = new BlockBuilder(relation, strideOf[relation], ROW_PREFIX, blockBytes, packed);
     return builders[slot];
   }
 
@@ -148,6 +152,15 @@ public abstract class LftaKernel {
         finish(slot);
       }
     }
+  }
+
+  /** Words that packing took off the blocks. */
+  public final long savedWords() {
+    long saved = 0;
+    for (BlockBuilder builder : builders) {
+      saved += builder == null ? 0 : builder.saved();
+    }
+    return saved;
   }
 
   /** Evicts all tables and closes all blocks. */

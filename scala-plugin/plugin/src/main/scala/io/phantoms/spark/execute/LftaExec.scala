@@ -49,7 +49,8 @@ final case class LftaExec(
     "bypassed" -> SQLMetrics.createMetric(sparkContext, "rows and entries passed through without a table"),
     "tableBytes" -> SQLMetrics.createSizeMetric(sparkContext, "table sizes"),
     "blocks" -> SQLMetrics.createMetric(sparkContext, "blocks"),
-    "blockBytes" -> SQLMetrics.createSizeMetric(sparkContext, "block bytes")
+    "blockBytes" -> SQLMetrics.createSizeMetric(sparkContext, "block bytes"),
+    "bytesSaved" -> SQLMetrics.createSizeMetric(sparkContext, "bytes saved by packing")
   )
 
   override protected def doExecute(): RDD[InternalRow] = {
@@ -58,7 +59,7 @@ final case class LftaExec(
     val columns = child.output.map(a => (a.dataType, a.nullable)).toIndexedSeq
     val columnar = child.supportsColumnar
     val (source, references) = new LftaCode(spec, bound, boundFilters, columns, columnar).generate()
-    val task = new LftaTask(spec, source, references, metrics)
+    val task = new LftaTask(spec, source, references, LftaOptions.read(conf), metrics)
     if (columnar) {
       atLeastOne(child.executeColumnar()).mapPartitions(b => task.run(b, columnar = true))
     } else {

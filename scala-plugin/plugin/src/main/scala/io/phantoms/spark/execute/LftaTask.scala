@@ -16,6 +16,7 @@ final class LftaTask(
     spec: SharedSpec,
     source: CodeAndComment,
     references: Array[Any],
+    options: LftaOptions,
     metrics: Map[String, SQLMetric]
 ) extends Serializable
     with Logging {
@@ -78,7 +79,8 @@ final class LftaTask(
       slots.map(_._3).toArray,
       spec.layouts.map(_.stride).toArray,
       log2,
-      blockBytes
+      blockBytes,
+      options.packed
     )
     kernel
   }
@@ -115,6 +117,7 @@ final class LftaTask(
     }.toMap
     val (tables, bypasses) = spec.mapSide.partition(spec.relations(_).buckets > 0)
     metrics("rows") += kernel.rows
+    metrics("bytesSaved") += 8L * kernel.savedWords
     metrics("probes") += tables.map(probes).sum
     metrics("hits") += tables.map(r => probes(r) - kernel.misses(r)).sum
     metrics("collisions") += tables.map(r => evictions(r) - kernel.evictedAtEnd(r)).sum

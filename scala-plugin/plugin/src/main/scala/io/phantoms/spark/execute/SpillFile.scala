@@ -34,7 +34,7 @@ final class SpillFile(kernel: HftaKernel, strides: Array[Int], level: Int) {
     val part = ((kernel.contentHash(relation, records, at) >>> (level * Bits)) & (Fanout - 1)).toInt
     val builder = builders.getOrElseUpdate(
       (relation, part),
-      new BlockBuilder(relation, strides(relation), 0, BlockBytes)
+      new BlockBuilder(relation, strides(relation), 0, BlockBytes, true)
     )
     if (kernel.append(relation, builder, records, at)) write(relation, part, builder)
   }
@@ -43,8 +43,8 @@ final class SpillFile(kernel: HftaKernel, strides: Array[Int], level: Int) {
   def flush(): Unit = builders.foreach { case ((r, p), b) => if (b.records > 0) write(r, p, b) }
 
   private def write(relation: Int, part: Int, builder: BlockBuilder): Unit = {
-    val words = builder.finishedWords()
     val data = builder.finish(kernel.dictionary())
+    val words = builder.finishedWords()
     val buffer = ByteBuffer.allocate(8 * words).order(ByteOrder.nativeOrder())
     buffer.asLongBuffer().put(data, 0, words)
     file.seek(size)

@@ -1,5 +1,7 @@
 package io.phantoms.spark.rewrite
 
+import scala.collection.mutable
+
 import io.phantoms.spark.choose.{Configuration, Placement, Problem}
 
 /**
@@ -7,12 +9,16 @@ import io.phantoms.spark.choose.{Configuration, Placement, Problem}
  *
  * A relation of several shards has partitions of its own, so that a task holds one of its tables at a time. Relations of
  * one shard are packed together up to [[GroupsPerTask]] expected groups, so that many small ones do not cost a task each.
- * Large relations come first: a LIMIT reads the first partitions first.
+ * Spark starts tasks in the order of their partitions: the longest come first, so that none is left running alone at the
+ * end of the stage.
  */
 private[rewrite] object PartitionLayout {
 
   /** Expected groups up to which small relations share a reduce partition. */
   val GroupsPerTask: Double = 256 * 1024
+
+  /** A reduce partition: the shards (relation, number) in it, and the expected groups merged and derived there. */
+  private final case class Bin(shards: mutable.Buffer[(Int, Int)], var groups: Double, var work: Double)
 
   /** Partitions of each relation, none for those that are not shipped. */
   def apply(configuration: Configuration, problem: Problem): IndexedSeq[Seq[Int]] = {
@@ -21,23 +27,27 @@ private[rewrite] object PartitionLayout {
       case Placement.Shipped(_, n) => n
       case _ => 0
     })
-    val (large, small) = configuration.relations.indices.filter(shards(_) > 0).sortBy(i => (-groups(i), i))
-      .partition(shards(_) > 1)
-    val result = Array.fill(configuration.relations.size)(Seq.empty[Int])
-    var next = 0
-    large.foreach { i =>
-      result(i) = next until next + shards(i)
-      next += shards(i)
-    }
+    def work(relation: Int): Double =
+      groups(relation) + configuration.derivedBelow(relation).map(d => groups(configuration.relations(d).parent)).sum
+    val bins = mutable.ArrayBuffer.empty[Bin]
     // First fit, largest first.
-    val bins = scala.collection.mutable.ArrayBuffer.empty[Double]
-    small.foreach { i =>
-      val found = bins.indexWhere(_ + groups(i) <= GroupsPerTask)
-      val bin = if (found >= 0) found else bins.size
-      if (found < 0) bins += 0.0
-      bins(bin) += groups(i)
-      result(i) = Seq(next + bin)
+    configuration.relations.indices.filter(shards(_) > 0).sortBy(i => (-groups(i), i)).foreach { i =>
+      val n = shards(i)
+      if (n > 1) bins ++= (0 until n).map(s => Bin(mutable.Buffer(i -> s), Double.PositiveInfinity, work(i) / n))
+      else {
+        val bin = bins.find(_.groups + groups(i) <= GroupsPerTask).getOrElse {
+          bins += Bin(mutable.Buffer.empty, 0.0, 0.0)
+          bins.last
+        }
+        bin.shards += i -> 0
+        bin.groups += groups(i)
+        bin.work += work(i)
+      }
     }
-    result.toIndexedSeq
+    val result = shards.map(n => new Array[Int](n))
+    bins.sortBy(-_.work).zipWithIndex.foreach { case (bin, partition) =>
+      bin.shards.foreach { case (relation, shard) => result(relation)(shard) = partition }
+    }
+    result.map(_.toSeq)
   }
 }

@@ -1,6 +1,5 @@
 package io.phantoms.spark.integration
 
-import java.nio.{ByteBuffer, ByteOrder}
 import java.util.Arrays
 
 import io.phantoms.spark.execute.{LftaExec, LftaTask}
@@ -47,9 +46,10 @@ final class DeterminismSuite extends AnyFunSuite with PluginSession {
     blocks.groupBy(b => BlockFormat.relation(b.data, 0)).map { case (r, mine) =>
       val layout = spec.layouts(r)
       r -> mine.map { b =>
-        val words = ByteBuffer.wrap(b.data).order(ByteOrder.nativeOrder()).asLongBuffer()
-        val first = BlockFormat.recordsAt(0) / 8 + layout.slotPlace(slot)
-        (0 until BlockFormat.records(b.data, 0)).map(i => words.get(first + i * layout.stride)).sum
+        val count = BlockFormat.records(b.data, 0)
+        val words = new Array[Long](count * layout.stride)
+        BlockFormat.readRecords(b.data, 0, layout.stride, words)
+        (0 until count).map(i => words(layout.slotPlace(slot) + i * layout.stride)).sum
       }.sum
     }
   }
