@@ -60,6 +60,20 @@ object PhantomsConf {
     .checkValue(m => m >= (64L << 10) && m <= (4L << 30), "Give a size between 64k and 4g, for example '8m'.")
     .createWithDefaultString("8m")
 
+  val LftaAdaptive = SQLConf.buildConf("spark.phantoms.lfta.adaptive")
+    .doc(
+      "Whether an LFTA table that hardly ever finds a group again is passed by, and tried again later. Decided in each " +
+        "map task from its own rows."
+    )
+    .version(Since).booleanConf.createWithDefault(true)
+
+  val LftaSecondChance = SQLConf.buildConf("spark.phantoms.lfta.secondChance")
+    .doc(
+      "Whether an LFTA entry that was hit since the last collision survives the next one, the newcomer being evicted " +
+        "instead. Helps where a few groups are frequent and many are rare; costs a write per hit."
+    )
+    .version(Since).booleanConf.createWithDefault(false)
+
   val BlocksPacked = SQLConf.buildConf("spark.phantoms.blocks.packed")
     .doc(
       "Whether partial groups are packed into as few bits as their values take before they are shuffled. Costs less " +
@@ -130,6 +144,8 @@ object PhantomsConf {
     Enabled,
     Chooser,
     LftaMemory,
+    LftaAdaptive,
+    LftaSecondChance,
     BlocksPacked,
     MinSavings,
     MaxQueries,

@@ -20,6 +20,16 @@ public abstract class LftaKernel {
   /** Words of a table up to which all of it is taken to be in the cache of a core. */
   public static final int CACHED = 64 << 10;
 
+  private static final int LEAST_WINDOW = 8 << 10;
+
+  /** A table is worth its probes if one of this many entries hits: shipping one costs about as much as so many probes. */
+  private static final int LEAST_HITS = 16;
+
+  /** Windows for which a table is passed by. */
+  private static final int SHORTEST_PAUSE = 8;
+
+  private static final int LONGEST_PAUSE = 64;
+
   /** What {@link #touch} answered, so that its reads are not left out. */
   protected long touched;
 
@@ -50,6 +60,17 @@ public abstract class LftaKernel {
   /** Probes of each relation that did not find their group. */
   public long[] misses;
 
+  /** Entries of each relation with a table that were passed by it. */
+  public long[] passed;
+
+  /** Whether a relation's table is being passed by. */
+  protected boolean[] bypassed;
+
+  private boolean adaptive;
+  private boolean[] judged;
+  private long[] missesBefore;
+  private int[] pause;
+
   /** Entries that went to the exchange. */
   public long shipped;
 
@@ -66,6 +87,7 @@ public abstract class LftaKernel {
    * @param log2Buckets table sizes by relation, as powers of two
    * @param blockBytes about how large a block may grow
    * @param packed whether blocks are packed
+   * @param adaptive whether tables that do not reduce are passed by
    */
   public final void open(
       ByteDictionary dictionary,
@@ -76,7 +98,8 @@ public abstract class LftaKernel {
       int[] strideOf,
       int[] log2Buckets,
       int blockBytes,
-      boolean packed) {
+      boolean packed,
+      boolean adaptive) {
     this.dictionary = dictionary;
     this.dictionaryLimit = dictionaryLimit;
     this.relationOf = relationOf;
@@ -90,7 +113,49 @@ public abstract class LftaKernel {
     this.evictions = new long[strideOf.length];
     this.evictedAtEnd = new long[strideOf.length];
     this.misses = new long[strideOf.length];
+    this.passed = new long[strideOf.length];
+    this.bypassed = new boolean[strideOf.length];
+    this.adaptive = adaptive;
+    this.judged = new boolean[strideOf.length];
+    this.missesBefore = new long[strideOf.length];
+    this.pause = new int[strideOf.length];
     allocate();
+  }
+
+  /** Entries between two looks at what a table is worth: enough to fill it. */
+  protected final int window(int relation) {
+    return adaptive ? Math.max(LEAST_WINDOW, 1 << log2Buckets[relation]) : Integer.MAX_VALUE;
+  }
+
+  /**
+   * Called once a window's entries of a relation have come: sets {@link #bypassed} for those to come, and answers how
+   * many. A table fills in the first window and is judged by the hits of the next. If they are too few it is passed by
+   * for some windows, each time for twice as many as before, and then tried again. Counts entries only, so that a task
+   * that runs again decides alike.
+   */
+  protected final int adapt(int relation) {
+    int window = window(relation);
+    if (!adaptive) {
+      return window;
+    }
+    if (bypassed[relation]) {
+      bypassed[relation] = false;
+      judged[relation] = false;
+      return window;
+    }
+    long missed = misses[relation] - missesBefore[relation];
+    missesBefore[relation] = misses[relation];
+    if (!judged[relation]) {
+      judged[relation] = true;
+      return window;
+    }
+    if (missed <= window - window / LEAST_HITS) {
+      pause[relation] = 0;
+      return window;
+    }
+    bypassed[relation] = true;
+    pause[relation] = Math.min(LONGEST_PAUSE, Math.max(SHORTEST_PAUSE, 2 * pause[relation]));
+    return (int) Math.min(Integer.MAX_VALUE, (long) window * pause[relation]);
   }
 
   /** Allocates the tables. */

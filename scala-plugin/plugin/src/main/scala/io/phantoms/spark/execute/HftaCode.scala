@@ -117,7 +117,7 @@ final class HftaCode(spec: SharedSpec) {
        |}
        |private long hash_$r(long[] s, int a) {
        |  ${code.packKeysFrom(code, "s", "a")}
-       |  ${code.hash}
+       |  ${code.hash()}
        |  return h;
        |}
        |private void merge_$r($table g, long[] s, int a, long h) {
@@ -159,7 +159,7 @@ final class HftaCode(spec: SharedSpec) {
        |  ${code.packKeysFrom(parent, "s", "a")}
        |  ${code.storeKeys("y", "o")}
        |  ${code.copyBuffers("y", "o", parent, "s", "a")}
-       |  ${code.hash}
+       |  ${code.hash()}
        |  return h;
        |}""".stripMargin
   }

@@ -19,13 +19,15 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
  * @param filters rows that stay, bound to the child's columns
  * @param columns the child's columns: type and nullability
  * @param columnar whether the child hands over batches
+ * @param secondChance whether an entry that was hit stays when another group meets it, once
  */
 final class LftaCode(
     spec: SharedSpec,
     inputs: IndexedSeq[Expression],
     filters: Seq[Expression],
     columns: IndexedSeq[(DataType, Boolean)],
-    columnar: Boolean
+    columnar: Boolean,
+    secondChance: Boolean
 ) {
   private val ctx = new CodegenContext
   private val aggregates = new AggregateCode(ctx, spec)
@@ -37,14 +39,18 @@ final class LftaCode(
   /** First slot (relation, shard) of each relation, see [[LftaKernel.open]]. */
   private val firstSlot = spec.relations.map(_.ship.fold(0)(_.partitions.size)).scanLeft(0)(_ + _)
 
+  private def hasTable(r: Int): Boolean = spec.relations(r).buckets > 0
+
   def generate(): (CodeAndComment, Array[Any]) = {
     val relations = spec.mapSide.map(relation).mkString("\n")
     val process = processMethods
-    val evictAll = spec.mapSide.filter(spec.relations(_).buckets > 0).map(r => s"evictAll_$r();").mkString("\n")
+    val evictAll = spec.mapSide.filter(hasTable).map(r => s"evictAll_$r();").mkString("\n")
     val allocate = spec.mapSide.map { r =>
       val stride = spec.layouts(r).stride
-      if (spec.relations(r).buckets == 0) s"t_$r = new long[$stride];"
-      else s"t_$r = new long[$stride << log2Buckets[$r]]; s_$r = 63 - log2Buckets[$r];"
+      if (!hasTable(r)) s"t_$r = new long[$stride];"
+      else
+        s"t_$r = new long[$stride << log2Buckets[$r]]; s_$r = 63 - log2Buckets[$r]; x_$r = new long[$stride]; " +
+          s"left_$r = window($r);"
     }.mkString("\n")
     val body =
       s"""
@@ -98,7 +104,7 @@ final class LftaCode(
       val enter = if (batched) enqueue(r) else s"root_$r(${rootArguments(r).mkString(", ")});"
       s"""{
          |${code.packKeys(bitsOf, nullOf)}
-         |${code.hash}
+         |${if (hasTable(r)) code.hash(if (batched) Some(s"pass_$r") else None) else "final long h = 0L;"}
          |$enter
          |}""".stripMargin
     }.mkString("\n")
@@ -164,9 +170,12 @@ final class LftaCode(
       s"private final long[] k_$r = new long[$batch * ${records(r).keyLocals.size}]; " +
         s"private final long[] h_$r = new long[$batch];"
     }.mkString("\n")
-    val touches = roots.filter(spec.relations(_).buckets > 0).map { r =>
+    val tables = roots.filter(hasTable)
+    // Between batches, so that all keys of one are hashed, or none.
+    val adapts = tables.map(r => adapt(r, batch)).mkString("\n")
+    val touches = tables.map { r =>
       val stride = spec.layouts(r).stride
-      s"if (t_$r.length > CACHED) { touched += touch(t_$r, h_$r, queued, s_$r, $stride); }"
+      s"if (!pass_$r && t_$r.length > CACHED) { touched += touch(t_$r, h_$r, queued, s_$r, $stride); }"
     }.mkString("\n")
     val calls = roots.map { r =>
       val locals = records(r).keyLocals
@@ -187,6 +196,7 @@ final class LftaCode(
        |  for (int from = 0; from < n; from += $batch) {
        |    final int until = Math.min(n, from + $batch);
        |    queued = 0;
+       |    $adapts
        |    for (int i = from; i < until; i++) { processOne(i); }
        |    processQueued();
        |  }
@@ -235,43 +245,71 @@ final class LftaCode(
   private def relation(r: Int): String = {
     val spec0 = spec.relations(r)
     val stride = spec.layouts(r).stride
-    val fields = s"private long[] t_$r; private int s_$r;"
+    val fields =
+      s"private long[] t_$r; private int s_$r; private long[] x_$r; private int left_$r; private boolean pass_$r;"
     val entry = if (spec0.parent < 0) root(r) else feed(r)
     val evict = evictMethod(r)
     val all =
-      if (spec0.buckets == 0) ""
+      if (!hasTable(r)) ""
       else s"""
               |private void evictAll_$r() {
               |  final long[] t = t_$r;
               |  for (int o = 0; o < t.length; o += $stride) {
-              |    if (t[o] < 0L) { evictedAtEnd[$r]++; evict_$r(t, o); t[o] = 0L; }
+              |    if (t[o] < 0L) { evictedAtEnd[$r]++; ${forget("t", "o")} evict_$r(t, o); t[o] = 0L; }
               |  }
               |}""".stripMargin
     s"$fields\n$entry\n$evict\n$all"
   }
 
-  /** Finds the bucket of the key locals and their hash `h`; runs `install` on a miss and `hit` on a hit. Declares `t` and `o`. */
-  private def probe(r: Int, install: String, hit: String): String = {
+  /** Java text that lets relation `r` look at what its table is worth once `fed` more entries have come. */
+  private def adapt(r: Int, fed: String): String =
+    s"if ((left_$r -= $fed) < 0) { left_$r = adapt($r); pass_$r = bypassed[$r]; }"
+
+  private def forget(table: String, at: String): String =
+    if (secondChance) s"$table[$at] &= ~$referenced;" else ""
+
+  private val referenced = s"0x${java.lang.Long.toHexString(RecordLayout.Referenced)}L"
+
+  /**
+   * Finds the record for the key locals and their hash `h`; runs `install` on a miss and `hit` on a hit. Declares `t` and
+   * `o`: a bucket, or the relation's spare record, which [[pass]] evicts once it is complete.
+   */
+  private def probe(r: Int, adapts: Boolean, install: String, hit: String): String = {
     val code = records(r)
-    if (spec.relations(r).buckets == 0)
+    if (!hasTable(r))
       s"""final long[] t = t_$r;
          |final int o = 0;
          |misses[$r]++;
          |${code.storeKeys("t", "o")}
          |$install""".stripMargin
     else {
-      s"""final long[] t = t_$r;
-         |final int o = (int) (h >>> 1 >>> s_$r) * ${spec.layouts(r).stride};
+      val evict =
+        if (!secondChance) s"if (t[o] < 0L) { evict_$r(t, o); }"
+        else s"""if (t[o] < 0L) {
+                |  if ((t[o] & $referenced) == 0L) { evict_$r(t, o); }
+                |  else { t[o] &= ~$referenced; t = x_$r; o = 0; }
+                |}""".stripMargin
+      s"""${if (adapts) adapt(r, "1") else ""}
+         |long[] t = t_$r;
+         |int o = (int) (h >>> 1 >>> s_$r) * ${spec.layouts(r).stride};
+         |if (pass_$r) { t = x_$r; o = 0; passed[$r]++; }
          |if (${code.matches("t", "o")}) {
+         |  ${if (secondChance) s"t[o] |= $referenced;" else ""}
          |  $hit
          |} else {
-         |  misses[$r]++;
-         |  if (t[o] < 0L) { evict_$r(t, o); }
+         |  if (!pass_$r) {
+         |    misses[$r]++;
+         |    $evict
+         |  }
          |  ${code.storeKeys("t", "o")}
          |  $install
          |}""".stripMargin
     }
   }
+
+  /** Java text that hands on what did not get a bucket. */
+  private def pass(r: Int): String =
+    if (hasTable(r)) s"if (t == x_$r) { evict_$r(t, 0); t[0] = 0L; }" else s"evict_$r(t, 0);"
 
   private def root(r: Int): String = {
     val code = records(r)
@@ -289,14 +327,13 @@ final class LftaCode(
     }.mkString("\n")
     val install = aggregates.initialize(code, "t", "o")
     val update = aggregates.update(code, "t", "o", vars.toSeq)
-    val pass = if (spec.relations(r).buckets == 0) s"evict_$r(t, 0);" else ""
     s"""
        |private void root_$r(${parameters.mkString(", ")}) {
-       |  ${probe(r, install, "")}
+       |  ${probe(r, adapts = !batched, install, "")}
        |  $loads
        |  $evaluated
        |  $update
-       |  $pass
+       |  ${pass(r)}
        |}""".stripMargin
   }
 
@@ -305,13 +342,12 @@ final class LftaCode(
     val parent = records(spec.relations(r).parent)
     val install = code.copyBuffers("t", "o", parent, "s", "a")
     val hit = aggregates.merge(code, "t", "o", parent, "s", "a")
-    val pass = if (spec.relations(r).buckets == 0) s"evict_$r(t, 0);" else ""
     s"""
        |private void feed_$r(long[] s, int a) {
        |  ${code.packKeysFrom(parent, "s", "a")}
-       |  ${if (spec.relations(r).buckets == 0) "" else code.hash}
-       |  ${probe(r, install, hit)}
-       |  $pass
+       |  ${if (hasTable(r)) code.hash(None) else ""}
+       |  ${probe(r, adapts = true, install, hit)}
+       |  ${pass(r)}
        |}""".stripMargin
   }
 

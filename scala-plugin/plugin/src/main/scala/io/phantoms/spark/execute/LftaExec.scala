@@ -58,8 +58,10 @@ final case class LftaExec(
     val boundFilters = BindReferences.bindReferences(filters, child.output)
     val columns = child.output.map(a => (a.dataType, a.nullable)).toIndexedSeq
     val columnar = child.supportsColumnar
-    val (source, references) = new LftaCode(spec, bound, boundFilters, columns, columnar).generate()
-    val task = new LftaTask(spec, source, references, LftaOptions.read(conf), metrics)
+    val options = LftaOptions.read(conf)
+    val (source, references) =
+      new LftaCode(spec, bound, boundFilters, columns, columnar, options.secondChance).generate()
+    val task = new LftaTask(spec, source, references, options, metrics)
     if (columnar) {
       atLeastOne(child.executeColumnar()).mapPartitions(b => task.run(b, columnar = true))
     } else {

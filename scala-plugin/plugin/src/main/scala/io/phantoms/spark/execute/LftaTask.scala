@@ -80,7 +80,8 @@ final class LftaTask(
       spec.layouts.map(_.stride).toArray,
       log2,
       blockBytes,
-      options.packed
+      options.packed,
+      options.adaptive
     )
     kernel
   }
@@ -118,10 +119,10 @@ final class LftaTask(
     val (tables, bypasses) = spec.mapSide.partition(spec.relations(_).buckets > 0)
     metrics("rows") += kernel.rows
     metrics("bytesSaved") += 8L * kernel.savedWords
-    metrics("probes") += tables.map(probes).sum
-    metrics("hits") += tables.map(r => probes(r) - kernel.misses(r)).sum
-    metrics("collisions") += tables.map(r => evictions(r) - kernel.evictedAtEnd(r)).sum
-    metrics("bypassed") += bypasses.map(probes).sum
+    metrics("probes") += tables.map(r => probes(r) - kernel.passed(r)).sum
+    metrics("hits") += tables.map(r => probes(r) - kernel.passed(r) - kernel.misses(r)).sum
+    metrics("collisions") += tables.map(r => evictions(r) - kernel.passed(r) - kernel.evictedAtEnd(r)).sum
+    metrics("bypassed") += bypasses.map(probes).sum + tables.map(kernel.passed(_)).sum
     metrics("externalEvictions") += kernel.shipped
     metrics("internalEvictions") += spec.mapSide.filter(spec.relations(_).parent >= 0).map(probes).sum
   }

@@ -56,13 +56,17 @@ final class RecordCode(spec: SharedSpec, val layout: RecordLayout) {
     if (width == 64 || shift + width == 64) shifted else s"($shifted & ${hex((1L << width) - 1)})"
   }
 
-  /** Declares `h`, the table hash of the key locals. */
-  def hash: String = {
+  /**
+   * Declares `h`, the table hash of the key locals.
+   *
+   * @param unless Java text of when it is not needed: it is 0 then
+   */
+  def hash(unless: Option[String] = None): String = {
     val hashing = classOf[io.phantoms.spark.lfta.Hashing].getName
     val seed = (0 until flagWords).filter(keyMask(_) != 0)
       .foldLeft(s"$hashing.TABLE_SEED")((h, w) => if (w == 0) s"$h ^ m0" else s"$hashing.mix($h, m$w)")
     val mixed = (0 until keyWords).foldLeft(seed)((h, w) => s"$hashing.mix($h, w$w)")
-    s"final long h = $hashing.finish($mixed);"
+    s"final long h = ${unless.fold("")(u => s"$u ? 0L : ")}$hashing.finish($mixed);"
   }
 
   /** Whether the record holds the group of the key locals; a free bucket does not. */

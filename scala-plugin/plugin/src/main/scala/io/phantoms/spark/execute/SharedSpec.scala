@@ -109,8 +109,8 @@ final case class Flag(word: Int, mask: Long)
 /**
  * Where the fields of a relation's records lie.
  *
- * Words: flags, keys, buffers. Flag bit 63 of the first word marks an occupied bucket; the others are the null bits of
- * nullable keys and buffers, at positions that are the same in every relation, so that feeding a child only masks.
+ * Words: flags, keys, buffers. Flag bit 63 of the first word marks an occupied bucket, bit 62 one that was hit (only in
+ * tables with second chances, never in a block); the others are the null bits of nullable keys and buffers, at positions that are the same in every relation, so that feeding a child only masks.
  */
 final class RecordLayout(spec: SharedSpec, relation: RelationSpec) {
   private def keyFlag(key: Int): Option[Int] =
@@ -125,9 +125,12 @@ final class RecordLayout(spec: SharedSpec, relation: RelationSpec) {
   /** Buffer fields present, ascending. */
   val slots: Seq[Int] = relation.aggregates.flatMap(a => spec.firstSlot(a) until spec.firstSlot(a + 1))
 
-  val flagWords: Int = math.max(1, (spec.keys.count(_.nullable) + spec.slots.count(_.nullable) + 62) / 63)
+  val flagWords: Int = math.max(1, (1 + spec.keys.count(_.nullable) + spec.slots.count(_.nullable) + 62) / 63)
 
-  private def flag(bit: Int) = Flag(bit / 63, 1L << (bit % 63))
+  private def flag(bit: Int) = {
+    val at = if (bit < 62) bit else bit + 1
+    Flag(at / 63, 1L << (at % 63))
+  }
   val keyNull: Map[Int, Flag] = keys.flatMap(k => keyFlag(k).map(b => k -> flag(b))).toMap
   val slotNull: Map[Int, Flag] = slots.flatMap(s => slotFlag(s).map(b => s -> flag(b))).toMap
 
@@ -154,4 +157,10 @@ final class RecordLayout(spec: SharedSpec, relation: RelationSpec) {
 
   /** Words a record. */
   val stride: Int = slotStarts.last
+}
+
+object RecordLayout {
+
+  /** Flag of an entry that was hit since another group last met it. */
+  val Referenced: Long = 1L << 62
 }

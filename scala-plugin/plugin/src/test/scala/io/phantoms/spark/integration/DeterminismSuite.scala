@@ -80,6 +80,20 @@ final class DeterminismSuite extends AnyFunSuite with PluginSession {
     assertDeterministic(sql, 20000, variant)
   }
 
+  for ((name, sql) <- queries) test(s"blocks of $name, with second chances, and not packed") {
+    withConf("spark.phantoms.lfta.secondChance" -> "true")(assertDeterministic(sql, 20000, Variants.tables(8)))
+    withConf("spark.phantoms.blocks.packed" -> "false")(assertDeterministic(sql, 20000, Variants.tables(8)))
+  }
+
+  test("blocks of a task that passes by its table for a while") {
+    spark.range(0, 200000, 1, 1).selectExpr("cast(id * 7919 % 200003 as int) as k", "id % 5 as m", "id as v")
+      .createOrReplaceTempView("passed_by")
+    val sql = "select k, m, count(*) as n, sum(v) from passed_by group by grouping sets ((k, m), (k))"
+    val exec = assertDeterministic(sql, 200000, Variants.tables(1024))
+    val run = lftas(Variants.using(Variants.tables(1024))(assertSame(sql)).queryExecution.executedPlan)
+    assert(run.map(_.metrics("bypassed").value).sum > 0, exec.spec.notation)
+  }
+
   test("blocks over every key type with NULLs") {
     val keys = Seq("a", "b", "d", "w", "x", "f", "flag", "dt", "ts", "s", "r", "bin")
     val each = keys.map(k => s"($k)").mkString(", ")

@@ -1,0 +1,81 @@
+package io.phantoms.spark.integration
+
+import io.phantoms.spark.execute.LftaExec
+
+import org.apache.spark.sql.SparkSessionExtensions
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Tables that do not reduce are passed by and tried again; second chances; both leave answers as they are. */
+final class AdaptiveSuite extends AnyFunSuite with PluginSession {
+  override protected def extensions: SparkSessionExtensions => Unit = Variants.extensions
+
+  private val rows = 400000
+
+  /** Rows of one task, in files and as rows of `range`. */
+  private def input(name: String, key: String): String = {
+    spark.range(0, rows, 1, 1).selectExpr(s"cast($key as int) as k", "cast(id % 3 as int) as m", "id as v")
+      .write.mode("overwrite").parquet(s"$folder/$name")
+    spark.read.parquet(s"$folder/$name").createOrReplaceTempView(name)
+    s"select k, m, count(*) as n, sum(v) as total from $name group by grouping sets ((k, m), (k))"
+  }
+
+  private def run(sql: String, buckets: Int, confs: (String, String)*): LftaExec =
+    withConf(Seq("spark.sql.files.maxPartitionBytes" -> "1g") ++ confs: _*) {
+      Variants.using(Variants.tables(buckets)) {
+        val lfta = lftas(assertSame(sql).queryExecution.executedPlan) match {
+          case Seq(one) => one
+          case other => fail(s"$other")
+        }
+        val spec = lfta.spec
+        val roots = spec.mapSide.count(spec.relations(_).parent < 0)
+        assert(value(lfta, "probes") + value(lfta, "bypassed") == roots * rows + value(lfta, "internalEvictions"))
+        lfta
+      }
+    }
+
+  private def value(lfta: LftaExec, metric: String): Long = lfta.metrics(metric).value
+
+  test("a table whose groups hardly ever come again is passed by") {
+    bothModes {
+      val sql = input("unique", "id * 7919 % 400009")
+      val lfta = run(sql, 1 << 12)
+      assert(value(lfta, "bypassed") > rows / 2, lfta.metrics)
+      val off = run(sql, 1 << 12, "spark.phantoms.lfta.adaptive" -> "false")
+      assert(value(off, "bypassed") == 0, off.metrics)
+    }
+    withConf("spark.sql.parquet.enableVectorizedReader" -> "false") {
+      val lfta = run(input("unique", "id * 7919 % 400009"), 1 << 12)
+      assert(!lfta.child.supportsColumnar && value(lfta, "bypassed") > rows / 2, lfta.metrics)
+    }
+  }
+
+  test("a table that was passed by is tried again, and stays once it reduces") {
+    // After a quarter of the rows there are only 100 groups left.
+    val lfta = run(input("phases", "if(id < 100000, id * 7919 % 400009, id % 100)"), 1 << 12)
+    assert(value(lfta, "bypassed") > 50000, lfta.metrics)
+    assert(value(lfta, "hits") > 150000, lfta.metrics)
+  }
+
+  test("a table that reduces is never passed by") {
+    val lfta = run(input("few", "id % 100"), 1 << 12)
+    assert(value(lfta, "bypassed") == 0 && value(lfta, "hits") > rows - rows / 5, lfta.metrics)
+  }
+
+  test("second chances keep frequent groups from being pushed out by rare ones") {
+    // Every other row is of one of 8 groups, the others are of groups that come once.
+    val sql = input("skewed", "if(id % 2 = 0, id % 16, 100 + id)")
+    bothModes {
+      def hits(secondChance: Boolean): Long = value(
+        run(
+          sql,
+          32,
+          "spark.phantoms.lfta.secondChance" -> secondChance.toString,
+          "spark.phantoms.lfta.adaptive" -> "false"
+        ),
+        "hits"
+      )
+      val (without, with2) = (hits(secondChance = false), hits(secondChance = true))
+      assert(with2 > without + rows / 20, s"$with2 hits with second chances, $without without")
+    }
+  }
+}
