@@ -11,7 +11,7 @@ REPEAT ?= 3
 
 help:
 	@echo "make demo [ROWS=3000000]            the 22 NetFlow reports, plugin off and on"
-	@echo "make bench NAME=nfc22|smap4|cube4   times beside plain Spark and DuckDB"
+	@echo "make bench NAME=nfc22|smap4|cube4   times beside plain Spark, DuckDB, Polars, chDB"
 	@echo "make test                           Scala and Python suites and linters"
 	@echo "make jar | docs-conf | clean"
 

@@ -78,7 +78,7 @@ def parser() -> argparse.ArgumentParser:
     plan.add_argument("--json", action="store_true", help="print everything as JSON")
     plan.set_defaults(run=_plan)
 
-    bench = commands.add_parser("bench", help="measure a workload: plain Spark, plugin, DuckDB")
+    bench = commands.add_parser("bench", help="measure a workload: plain Spark, plugin, other engines")
     bench.add_argument("name", help="nfc22, smap4 or cube4")
     bench.add_argument("--rows", type=_rows, help="rows of the input")
     bench.add_argument("--repeat", type=int, default=3, help="timed runs of each form (3)")
