@@ -21,7 +21,7 @@ def installed() -> bool:
 class Polars:
     """Lazy queries, one per report, with as many threads as Spark has cores.
 
-    The streaming engine runs them: over 3 M flow and packet records it took 40 to 70 % of the in-memory engine's time.
+    The streaming engine runs them: over 3 M flow and packet records it took 40 to 60 % of the in-memory engine's time.
     """
 
     def __init__(self, workload: Workload, path: Path) -> None:

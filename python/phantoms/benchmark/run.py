@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import statistics
 import tempfile
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from phantoms.benchmark import answers
 from phantoms.benchmark.engines import ENGINES, Engine
-from phantoms.benchmark.session import open_session, register, require_plain, require_shared
+from phantoms.benchmark.session import describe, noop, open_session, register, require_plain, require_shared, settle
 from phantoms.data import DATASETS, ensure
 from phantoms.errors import PhantomsError
 from phantoms.reports import WORKLOADS, Workload, separate, sets, union
@@ -95,11 +94,6 @@ class BenchmarkResult:
         lines += [f"  {name} = {value:.2f}" for name, value in self.ratios.items() if value is not None]
         lines.append(f"  answers {'equal' if self.answers_equal else 'DIFFER'}")
         return "\n".join(lines)
-
-
-def noop(df: DataFrame) -> None:
-    """Compute every row and throw it away."""
-    df.write.format("noop").mode("overwrite").save()
 
 
 class _SparkForms:
@@ -200,7 +194,7 @@ def run(
     register(spark, workload.dataset, path)
     others: dict[str, Engine] = {form: ENGINES[form].open(workload, path) for form in chosen if form in ENGINES}
     log(f"{name}: {len(workload.reports)} groupBys over {count:,} {workload.dataset}; ONE is {workload.one}")
-    log("session: " + ", ".join(f"{k}={v}" for k, v in sorted(spark.sparkContext.getConf().getAll()) if _shown(k)))
+    log(describe(spark))
 
     def once(form: str) -> float:
         return others[form].run() if form in others else sparked.run(form)
@@ -212,7 +206,7 @@ def run(
     measured: dict[str, list[float]] = {form: [] for form in chosen}
     for i in range(repeat):
         for form in chosen if i % 2 == 0 else reversed(chosen):
-            _settle()
+            settle()
             measured[form].append(once(form))
             log(f"  round {i + 1}: {form:<15} {measured[form][-1]:9.3f} s")
     for engine in others.values():
@@ -229,7 +223,7 @@ def run(
 
 def _check(name: str, repeat: int, forms: Sequence[str] | None) -> list[str]:
     if name not in WORKLOADS:
-        raise PhantomsError("BAD_ARGUMENT", f"unknown benchmark {name!r}.", f"Known: {', '.join(WORKLOADS)}.")
+        raise PhantomsError("BAD_ARGUMENT", f"unknown benchmark {name!r}.", f"Known: {', '.join(WORKLOADS)}, sweep.")
     if repeat < 1:
         raise PhantomsError("BAD_ARGUMENT", f"repeat must be at least 1, not {repeat}.", "Give --repeat 3, say.")
     if forms is None:
@@ -242,16 +236,6 @@ def _check(name: str, repeat: int, forms: Sequence[str] | None) -> list[str]:
             "BAD_ARGUMENT", f"{title} is not installed.", "Install it: pip install 'spark-phantoms[bench]'."
         )
     return [f for f in FORMS if f in forms]
-
-
-def _settle() -> None:
-    """Let files on their way to the disk get there, so that no form pays for the shuffle of the one before it."""
-    if hasattr(os, "sync"):
-        os.sync()
-
-
-def _shown(key: str) -> bool:
-    return key.startswith(("spark.sql.", "spark.master", "spark.driver.memory", "spark.phantoms."))
 
 
 def _same_answers(chosen: Sequence[str], sparked: _SparkForms, others: Mapping[str, Engine], log: Log) -> bool:
