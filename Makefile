@@ -6,12 +6,17 @@ PY := $(VENV)/bin/python
 ROWS ?= 3000000
 NAME ?= nfc22
 REPEAT ?= 3
+SWEEP_ROWS ?= 2000000
+POINTS ?=
+RESUME ?=
 
-.PHONY: demo bench test lint-scala test-scala test-python lint jar docs-conf clean help
+.PHONY: demo bench sweep test lint-scala test-scala test-python lint jar docs-conf clean help
 
 help:
 	@echo "make demo [ROWS=3000000]            the 22 NetFlow reports, plugin off and on"
-	@echo "make bench NAME=nfc22|smap4|cube4   times beside plain Spark and DuckDB"
+	@echo "make bench NAME=nfc22|smap4|cube4   times beside plain Spark, DuckDB, Polars, chDB"
+	@echo "make sweep [SWEEP_ROWS=2000000] [POINTS='16@1 64@'] [RESUME=1]"
+	@echo "                                    plain Spark and plugin, 2 to 64 sets, coarse to fine"
 	@echo "make test                           Scala and Python suites and linters"
 	@echo "make jar | docs-conf | clean"
 
@@ -23,7 +28,7 @@ $(VENV)/.run: pyproject.toml
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.run
-	$(PY) -m pip install --quiet --disable-pip-version-check -e '.[spark,bench,dev]'
+	$(PY) -m pip install --quiet --disable-pip-version-check -e '.[spark,bench,plots,dev]'
 	touch $@
 
 jar:
@@ -34,6 +39,11 @@ demo: $(VENV)/.run jar
 
 bench: $(VENV)/.dev jar
 	$(PY) -m phantoms.cli.main bench $(NAME) --repeat $(REPEAT) --json benchmarks/$(NAME).json
+
+sweep: $(VENV)/.dev jar
+	$(PY) -m phantoms.cli.main bench sweep --rows $(SWEEP_ROWS) --repeat $(REPEAT) \
+	  $(if $(POINTS),--points $(POINTS)) $(if $(RESUME),--resume) \
+	  --json benchmarks/results/sweep.json --plot docs/images/sweep.png
 
 test: lint lint-scala test-scala test-python
 

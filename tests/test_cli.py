@@ -9,9 +9,11 @@ import pytest
 
 from phantoms import __version__
 from phantoms.benchmark import FORMS, BenchmarkResult
+from phantoms.benchmark.engines import ENGINES
 from phantoms.cli.main import main
 
 KEYS = ["name", "rows", "spark", "repeat", "answers_equal", "times", "ratios"]
+RATIOS = ["best_plain", "one", "duckdb", "polars", "chdb"]
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -46,14 +48,14 @@ def test_usage_errors(argv: list[str]) -> None:
 def test_ratios() -> None:
     times = dict.fromkeys(FORMS, None) | {
         "plain_separate": 9.0, "plain_union": 8.0, "plain_sets": 12.0,
-        "plugin_union": 1.0, "plugin_sets": 2.0, "one": 4.0, "duckdb": 1.0,
+        "plugin_union": 1.0, "plugin_sets": 2.0, "one": 4.0, "duckdb": 1.0, "polars": 4.0,
     }  # fmt: skip
     result = BenchmarkResult("x", 1, "4.2.0", 1, True, times)
-    assert result.ratios == {"best_plain": 4.0, "one": 0.5, "duckdb": 2.0}
+    assert result.ratios == {"best_plain": 4.0, "one": 0.5, "duckdb": 2.0, "polars": 0.5, "chdb": None}
     assert list(result.to_dict()) == KEYS
     assert "8.00x plain_union" in str(result)
     nothing = BenchmarkResult("x", 1, "4.2.0", 1, True, dict.fromkeys(FORMS, None))
-    assert nothing.ratios == {"best_plain": None, "one": None, "duckdb": None}
+    assert nothing.ratios == dict.fromkeys(RATIOS)
 
 
 @pytest.mark.parametrize(("name", "rows"), [("nfc22", 20_000), ("smap4", 50_000), ("cube4", 50_000)])
@@ -68,8 +70,10 @@ def test_bench(name: str, rows: int, python: Callable[..., Any], tmp_path: Path)
     assert list(result) == KEYS
     assert (result["name"], result["rows"], result["repeat"], result["answers_equal"]) == (name, rows, 1, True)
     assert list(result["times"]) == list(FORMS)
-    assert all(t > 0 for t in result["times"].values())
-    assert set(result["ratios"]) == {"best_plain", "one", "duckdb"}
+    absent = {f for f in ENGINES if not ENGINES[f].installed()}
+    assert {f for f, t in result["times"].items() if t is None} == absent
+    assert all(t > 0 for f, t in result["times"].items() if f not in absent)
+    assert list(result["ratios"]) == RATIOS
     assert "answers equal" in done.stdout
 
 

@@ -1,4 +1,4 @@
-"""Benchmarks: plain Spark's forms of a workload, the plugin's, their floors and DuckDB, with the answers compared."""
+"""Benchmarks: plain Spark's forms of a workload, the plugin's, their floors and other engines; answers are compared."""
 
 from phantoms.benchmark.run import FORMS, BenchmarkResult, run
 

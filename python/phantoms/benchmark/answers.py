@@ -30,15 +30,20 @@ def padded_report(workload: Workload, index: int, relation: str) -> str:
     return f"SELECT '{report.name}' AS report, {rest} FROM {relation}"
 
 
+def weights(workload: Workload, salt: int) -> list[tuple[str, int, int]]:
+    """Of each column of the union form: its name, what NULL counts as, and its weight in the hash of that salt."""
+    columns = (*workload.keys, *(name for _, name in workload.aggregates))
+    return [(c, 7919 * salt + i, (104729 * salt + 7907 * i) % 1_000_003) for i, c in enumerate(columns)]
+
+
 def fingerprint_sql(workload: Workload, relation: str) -> str:
     """SQL computing the `Fingerprint` of a relation with the union form's columns."""
-    columns = (*workload.keys, *(name for _, name in workload.aggregates))
     hashes = []
     for salt in (1, 2):
         # Each value is reduced, weighed by its column and summed; squaring keeps sums of rows from cancelling out.
         terms = " + ".join(
-            f"(CAST(coalesce({c}, {7919 * salt + i}) AS BIGINT) % {PRIME}) * {(104729 * salt + 7907 * i) % 1_000_003}"
-            for i, c in enumerate(columns)
+            f"(CAST(coalesce({c}, {null}) AS BIGINT) % {PRIME}) * {weight}"
+            for c, null, weight in weights(workload, salt)
         )
         mixed = f"(({terms}) % {PRIME})"
         hashes.append(f"sum({mixed} * {mixed} % {PRIME})")

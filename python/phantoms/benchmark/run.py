@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from phantoms.benchmark import answers, duck
-from phantoms.benchmark.session import open_session, register, require_plain, require_shared
+from phantoms.benchmark import answers
+from phantoms.benchmark.engines import ENGINES, Engine
+from phantoms.benchmark.session import describe, noop, open_session, register, require_plain, require_shared, settle
 from phantoms.data import DATASETS, ensure
 from phantoms.errors import PhantomsError
 from phantoms.reports import WORKLOADS, Workload, separate, sets, union
@@ -23,7 +23,7 @@ from phantoms.session import ENABLED
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-FORMS = ("plain_separate", "plain_union", "plain_sets", "plugin_union", "plugin_sets", "scan", "one", "duckdb")
+FORMS = ("plain_separate", "plain_union", "plain_sets", "plugin_union", "plugin_sets", "scan", "one", *ENGINES)
 """The forms that can be timed, in the order of a round."""
 
 Log = Callable[[str], None]
@@ -54,8 +54,8 @@ class BenchmarkResult:
     def ratios(self) -> dict[str, float | None]:
         """Ratios of medians, None where a form is missing.
 
-        ``best_plain`` = fastest plain form / slowest plugin form, ``one`` = slowest plugin form / ONE query, ``duckdb``
-        = slowest plugin form / DuckDB.
+        ``best_plain`` = fastest plain form / slowest plugin form, ``one`` = slowest plugin form / ONE query, and for
+        each other engine slowest plugin form / that engine.
         """
         plain = [t for f in FORMS if f.startswith("plain_") and (t := self.times[f]) is not None]
         plugin = [t for f in FORMS if f.startswith("plugin_") and (t := self.times[f]) is not None]
@@ -68,7 +68,7 @@ class BenchmarkResult:
         return {
             "best_plain": None if slowest is None or not plain else min(plain) / slowest,
             "one": over("one"),
-            "duckdb": over("duckdb"),
+            **{engine: over(engine) for engine in ENGINES},
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -94,11 +94,6 @@ class BenchmarkResult:
         lines += [f"  {name} = {value:.2f}" for name, value in self.ratios.items() if value is not None]
         lines.append(f"  answers {'equal' if self.answers_equal else 'DIFFER'}")
         return "\n".join(lines)
-
-
-def noop(df: DataFrame) -> None:
-    """Compute every row and throw it away."""
-    df.write.format("noop").mode("overwrite").save()
 
 
 class _SparkForms:
@@ -176,7 +171,7 @@ def run(
     repeat : int
         Timed runs of each form.
     forms : sequence of str, optional
-        Some of `FORMS`; all if omitted (DuckDB only where installed).
+        Some of `FORMS`; all if omitted (other engines only where installed).
     json_file : Path, optional
         Where to write `BenchmarkResult.to_dict`.
     log : callable
@@ -197,25 +192,25 @@ def run(
     spark = open_session(f"phantoms bench {name}", any(f.startswith("plugin_") for f in chosen), conf)
     sparked = _SparkForms(spark, workload, workload.dataset, log)
     register(spark, workload.dataset, path)
-    ducked = duck.Duck(workload, path) if "duckdb" in chosen else None
+    others: dict[str, Engine] = {form: ENGINES[form].open(workload, path) for form in chosen if form in ENGINES}
     log(f"{name}: {len(workload.reports)} groupBys over {count:,} {workload.dataset}; ONE is {workload.one}")
-    log("session: " + ", ".join(f"{k}={v}" for k, v in sorted(spark.sparkContext.getConf().getAll()) if _shown(k)))
+    log(describe(spark))
 
     def once(form: str) -> float:
-        return ducked.run() if form == "duckdb" and ducked is not None else sparked.run(form)
+        return others[form].run() if form in others else sparked.run(form)
 
-    equal = _same_answers(chosen, sparked, ducked, log)
+    equal = _same_answers(chosen, sparked, others, log)
     for form in chosen:
         if form in ("scan", "one"):
             once(form)
     measured: dict[str, list[float]] = {form: [] for form in chosen}
     for i in range(repeat):
         for form in chosen if i % 2 == 0 else reversed(chosen):
-            _settle()
+            settle()
             measured[form].append(once(form))
             log(f"  round {i + 1}: {form:<15} {measured[form][-1]:9.3f} s")
-    if ducked is not None:
-        ducked.close()
+    for engine in others.values():
+        engine.close()
 
     times = {form: statistics.median(measured[form]) if form in measured else None for form in FORMS}
     result = BenchmarkResult(name, count, spark.version, repeat, equal, times)
@@ -228,42 +223,30 @@ def run(
 
 def _check(name: str, repeat: int, forms: Sequence[str] | None) -> list[str]:
     if name not in WORKLOADS:
-        raise PhantomsError("BAD_ARGUMENT", f"unknown benchmark {name!r}.", f"Known: {', '.join(WORKLOADS)}.")
+        raise PhantomsError("BAD_ARGUMENT", f"unknown benchmark {name!r}.", f"Known: {', '.join(WORKLOADS)}, sweep.")
     if repeat < 1:
         raise PhantomsError("BAD_ARGUMENT", f"repeat must be at least 1, not {repeat}.", "Give --repeat 3, say.")
     if forms is None:
-        return [f for f in FORMS if f != "duckdb" or duck.installed()]
+        return [f for f in FORMS if f not in ENGINES or ENGINES[f].installed()]
     unknown = [f for f in forms if f not in FORMS]
     if unknown or not forms:
         raise PhantomsError("BAD_ARGUMENT", f"unknown forms: {', '.join(unknown)}.", f"Known: {', '.join(FORMS)}.")
-    if "duckdb" in forms and not duck.installed():
+    for title in (ENGINES[f].title for f in forms if f in ENGINES and not ENGINES[f].installed()):
         raise PhantomsError(
-            "BAD_ARGUMENT", "DuckDB is not installed.", "Install it: pip install 'spark-phantoms[bench]'."
+            "BAD_ARGUMENT", f"{title} is not installed.", "Install it: pip install 'spark-phantoms[bench]'."
         )
     return [f for f in FORMS if f in forms]
 
 
-def _settle() -> None:
-    """Let files on their way to the disk get there, so that no form pays for the shuffle of the one before it."""
-    if hasattr(os, "sync"):
-        os.sync()
-
-
-def _shown(key: str) -> bool:
-    return key.startswith(("spark.sql.", "spark.master", "spark.driver.memory", "spark.phantoms."))
-
-
-def _same_answers(chosen: Sequence[str], sparked: _SparkForms, ducked: duck.Duck | None, log: Log) -> bool:
+def _same_answers(chosen: Sequence[str], sparked: _SparkForms, others: Mapping[str, Engine], log: Log) -> bool:
     """Compare the answers of all forms that compute the whole workload; the first one is the reference."""
     reference: answers.Fingerprint | None = None
     equal = True
     with tempfile.TemporaryDirectory(prefix="phantoms-bench-") as scratch:
         for form in (f for f in chosen if f not in ("scan", "one")):
             started = time.perf_counter()
-            if form == "duckdb" and ducked is not None:
-                found = ducked.fingerprint()
-            else:
-                found = sparked.fingerprint(form, Path(scratch) / form)
+            stored = Path(scratch) / form
+            found = others[form].fingerprint() if form in others else sparked.fingerprint(form, stored)
             if reference is None:
                 reference = found
                 missing = {r.name for r in sparked.workload.reports} - found.keys()

@@ -72,6 +72,24 @@ def register(spark: SparkSession, table: str, path: Path) -> DataFrame:
     return df
 
 
+def describe(spark: SparkSession) -> str:
+    """The confs that bear on what is measured, in one line."""
+    shown = ("spark.sql.", "spark.master", "spark.driver.memory", "spark.phantoms.")
+    confs = sorted(spark.sparkContext.getConf().getAll())
+    return "session: " + ", ".join(f"{k}={v}" for k, v in confs if k.startswith(shown))
+
+
+def noop(df: DataFrame) -> None:
+    """Compute every row and throw it away."""
+    df.write.format("noop").mode("overwrite").save()
+
+
+def settle() -> None:
+    """Let files on their way to the disk get there, so that no form pays for the shuffle of the one before it."""
+    if hasattr(os, "sync"):
+        os.sync()
+
+
 def last_plan(spark: SparkSession) -> str:
     """The physical plan Spark recorded for the last SQL execution that ended: what ran, not what would run."""
     _jvm.require_classic(spark)
@@ -81,9 +99,14 @@ def last_plan(spark: SparkSession) -> str:
     return str(executions.last().physicalPlanDescription()) if executions.nonEmpty() else ""
 
 
+def shared(spark: SparkSession) -> bool:
+    """Tell whether the last execution ran through the plugin's operators."""
+    return PLUGIN_NODE in last_plan(spark)
+
+
 def require_shared(spark: SparkSession, what: str) -> None:
     """Raise ``NOT_SHARED`` unless the last execution ran through the plugin's operators."""
-    if PLUGIN_NODE not in last_plan(spark):
+    if not shared(spark):
         raise PhantomsError(
             "NOT_SHARED",
             f"{what}: the plan that ran has no operator of the plugin, so a measurement would compare Spark to itself.",
@@ -93,7 +116,7 @@ def require_shared(spark: SparkSession, what: str) -> None:
 
 def require_plain(spark: SparkSession, what: str) -> None:
     """Raise ``NOT_SHARED`` if the last execution ran through the plugin although it should not have."""
-    if PLUGIN_NODE in last_plan(spark):
+    if shared(spark):
         raise PhantomsError(
             "NOT_SHARED",
             f"{what}: the plan that ran has operators of the plugin, so it is no baseline.",

@@ -14,10 +14,22 @@ from phantoms.errors import PhantomsError
 
 def _bench(args: argparse.Namespace) -> int:
     from phantoms import benchmark
+    from phantoms.benchmark import sweep
 
     conf = dict(pair.split("=", 1) for pair in args.conf)
+    is_sweep = args.name == "sweep"
+    foreign = {"--forms": args.forms} if is_sweep else _sweep_options(args)
+    for option in (o for o, value in foreign.items() if value):
+        raise PhantomsError("BAD_ARGUMENT", f"{option} has no meaning for {args.name}.", "Leave it out.")
+    if is_sweep:
+        swept = sweep.run(args.rows, args.repeat, args.points, args.json, args.resume, args.plot, _say, conf)
+        return 0 if swept.answers_equal else 1
     result = benchmark.run(args.name, args.rows, args.repeat, args.forms, args.json, _say, conf)
     return 0 if result.answers_equal else 1
+
+
+def _sweep_options(args: argparse.Namespace) -> dict[str, object]:
+    return {"--points": args.points, "--resume": args.resume, "--plot": args.plot}
 
 
 def _demo(args: argparse.Namespace) -> int:
@@ -78,13 +90,17 @@ def parser() -> argparse.ArgumentParser:
     plan.add_argument("--json", action="store_true", help="print everything as JSON")
     plan.set_defaults(run=_plan)
 
-    bench = commands.add_parser("bench", help="measure a workload: plain Spark, plugin, DuckDB")
-    bench.add_argument("name", help="nfc22, smap4 or cube4")
+    bench = commands.add_parser("bench", help="measure a workload: plain Spark, plugin, other engines")
+    bench.add_argument("name", help="nfc22, smap4, cube4 or sweep")
     bench.add_argument("--rows", type=_rows, help="rows of the input")
     bench.add_argument("--repeat", type=int, default=3, help="timed runs of each form (3)")
     bench.add_argument("--json", type=Path, metavar="FILE", help="write the result as JSON")
     bench.add_argument("--forms", nargs="+", metavar="FORM", help="only these forms")
     bench.add_argument("--conf", type=_pair, action="append", default=[], metavar="KEY=VALUE", help="a Spark conf")
+    only = bench.add_argument_group("sweep only")
+    only.add_argument("--points", nargs="+", metavar="SETS@PERCENT", help="only these points; 64@ or @0.1 for several")
+    only.add_argument("--resume", action="store_true", help="keep the points that the --json file holds")
+    only.add_argument("--plot", type=Path, metavar="FILE", help="draw the ratios (needs matplotlib)")
     bench.set_defaults(run=_bench)
     return top
 

@@ -8,12 +8,13 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from phantoms.data import flows, packets
+from phantoms.data import flows, packets, sweep
 
 GENERATOR_VERSION = 1
 """Raised whenever a generator's output changes, so that no stale cache is read."""
@@ -48,6 +49,12 @@ DATASETS: dict[str, Dataset] = {
     for d in (
         Dataset("flows", flows.DEFAULT_ROWS, flows.tables, "NetFlow v5 records of recurring conversations"),
         Dataset("packets", packets.DEFAULT_ROWS, packets.tables, "packet headers of Pareto flows between Zipf hosts"),
+        *(
+            Dataset(
+                sweep.name(p), sweep.DEFAULT_ROWS, partial(sweep.tables, p), f"8 keys, {p:g} % as many groups as rows"
+            )
+            for p in sweep.PERCENTAGES
+        ),
     )
 }
 
@@ -69,7 +76,7 @@ def ensure(
     Parameters
     ----------
     name : str
-        ``"flows"`` or ``"packets"``.
+        ``"flows"``, ``"packets"``, or ``"sweep-10"`` and the like: see `DATASETS`.
     rows : int, optional
         Number of records; the data set's own default if omitted.
     seed : int

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from phantoms.benchmark.run import noop
-from phantoms.benchmark.session import open_session, register, require_plain, require_shared
+from phantoms.benchmark.session import noop, open_session, register, require_plain, require_shared
 from phantoms.data import ensure
 from phantoms.explanation import Explanation, explain
 from phantoms.reports import NFC22, union
