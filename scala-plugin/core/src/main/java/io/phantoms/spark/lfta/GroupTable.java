@@ -4,7 +4,7 @@ import java.util.Arrays;
 
 /**
  * A complete table of groups: records lie densely in order of first appearance, an open-addressing index of tagged
- * ordinals finds them. Grows without limit other than what {@link MemoryReserve} grants. Probing is done by generated
+ * ordinals finds them. Grows without limit other than what memory the {@link WordPool} is granted. Probing is done by generated
  * code through the public fields; see {@link #insert}.
  */
 public final class GroupTable {
@@ -31,17 +31,16 @@ public final class GroupTable {
 
   public int size;
   private final int stride;
-  private final MemoryReserve memory;
+  private final WordPool pool;
   private final int[] found = new int[BATCH];
-  private long reserved;
 
   /**
    * @param stride words a record
    * @param expected groups to make room for at once; no promise: where that much is refused, the table starts small
    */
-  public GroupTable(int stride, MemoryReserve memory, long expected) {
+  public GroupTable(int stride, WordPool pool, long expected) {
     this.stride = stride;
-    this.memory = memory;
+    this.pool = pool;
     int groups = (int) Math.max(SMALLEST, Math.min(expected, LARGEST_START / stride));
     try {
       allocate(groups);
@@ -52,10 +51,20 @@ public final class GroupTable {
 
   private void allocate(int groups) {
     int entries = Integer.highestOneBit(2 * groups - 1) << 1;
-    reserve(8L * (entries + (long) groups * stride));
-    this.index = new long[entries];
+    this.records = pool.take((long) groups * stride, false);
+    try {
+      this.index = cleared(entries);
+    } catch (MemoryRefused refused) {
+      pool.give(records);
+      throw refused;
+    }
     this.shift = 32 - Integer.numberOfTrailingZeros(entries);
-    this.records = new long[groups * stride];
+  }
+
+  private long[] cleared(int entries) {
+    long[] array = pool.take(entries, true);
+    Arrays.fill(array, 0L);
+    return array;
   }
 
   /**
@@ -72,7 +81,8 @@ public final class GroupTable {
       found[i] = Math.max(0, (int) entry - 1);
     }
     for (int i = 0; i < count; i++) {
-      seen += records[found[i] * stride];
+      int o = found[i] * stride;
+      seen += records[o] + records[o + stride - 1];
     }
     return seen;
   }
@@ -103,10 +113,10 @@ public final class GroupTable {
     if (wanted <= records.length) {
       throw outgrown();
     }
-    reserve(8L * wanted);
-    int before = records.length;
-    records = Arrays.copyOf(records, (int) wanted);
-    release(8L * before);
+    long[] wider = pool.take(wanted, false);
+    System.arraycopy(records, 0, wider, 0, size * stride);
+    pool.give(records);
+    records = wider;
   }
 
   private MemoryRefused outgrown() {
@@ -117,8 +127,7 @@ public final class GroupTable {
     if (index.length == 1 << 30) {
       throw outgrown();
     }
-    reserve(16L * index.length);
-    long[] wider = new long[2 * index.length];
+    long[] wider = cleared(2 * index.length);
     int mask = wider.length - 1;
     shift--;
     for (long entry : index) {
@@ -130,23 +139,14 @@ public final class GroupTable {
         wider[p] = entry;
       }
     }
-    release(8L * index.length);
+    pool.give(index);
     index = wider;
   }
 
-  private void reserve(long bytes) {
-    memory.reserve(bytes);
-    reserved += bytes;
-  }
-
-  private void release(long bytes) {
-    memory.release(bytes);
-    reserved -= bytes;
-  }
-
-  /** Frees everything; the table must not be used again. */
+  /** Gives everything back; the table must not be used again. */
   public void free() {
-    release(reserved);
+    pool.give(index);
+    pool.give(records);
     index = null;
     records = null;
   }

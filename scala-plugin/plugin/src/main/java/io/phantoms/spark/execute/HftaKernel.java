@@ -5,13 +5,14 @@ import io.phantoms.spark.lfta.BlockFormat;
 import io.phantoms.spark.lfta.ByteDictionary;
 import io.phantoms.spark.lfta.GroupTable;
 import io.phantoms.spark.lfta.MemoryReserve;
+import io.phantoms.spark.lfta.WordPool;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 
 /** The reduce side of one configuration: what generated kernels inherit. Tables are indexed by relation. */
 public abstract class HftaKernel {
   public GroupTable[] tables;
   protected ByteDictionary dictionary;
-  private MemoryReserve memory;
+  private WordPool pool;
   private int[] strideOf;
   private long[] expectedGroups;
   private long[] buffer = new long[0];
@@ -42,10 +43,10 @@ public abstract class HftaKernel {
    * @param expectedGroups groups expected in this task, by relation: tables start at that size
    */
   public final void open(MemoryReserve memory, int[] strideOf, long[] expectedGroups) {
-    this.memory = memory;
+    this.pool = new WordPool(memory);
     this.strideOf = strideOf;
     this.expectedGroups = expectedGroups;
-    this.dictionary = new ByteDictionary(memory);
+    this.dictionary = new ByteDictionary(pool);
     this.tables = new GroupTable[strideOf.length];
   }
 
@@ -56,13 +57,14 @@ public abstract class HftaKernel {
 
   private GroupTable table(int relation, long expected) {
     if (tables[relation] == null) {
-      tables[relation] = new GroupTable(strideOf[relation], memory, expected);
+      tables[relation] = new GroupTable(strideOf[relation], pool, expected);
     }
     return tables[relation];
   }
 
   /** From here on tables start small: they hold parts of what was expected. */
   public final void forgetExpectations() {
+    pool.drain();
     java.util.Arrays.fill(expectedGroups, 0L);
   }
 

@@ -161,29 +161,35 @@ private final class Merge(spec: SharedSpec, kernel: HftaKernel, metrics: Map[Str
     }
   } ++ Merge.after(spilled.foreach(metrics("spilledBytes") += _.bytes))
 
-  private def inMemory(relation: Int): Iterator[Rows] = {
-    val children = derivedChildren(relation)
+  /** Own rows first; then one derived relation after the other, each done with before the next one's table is made. */
+  private def inMemory(relation: Int): Iterator[Rows] =
+    written(relation) ++ below(relation, derivedChildren(relation))
+
+  private def below(relation: Int, children: Seq[Int]): Iterator[Rows] = children.headOption match {
+    case None => Merge.after(kernel.free(relation))
+    case Some(child) =>
+      // Everything may have gone to disk while an earlier child was at work.
+      if (spilled.isEmpty && derived(relation, child)) inMemory(child) ++ below(relation, children.tail)
+      else onDisk(relation, spilled.get, level = 0, own = false, children)
+  }
+
+  /** Derives a relation, or, where memory is refused, moves all tables to disk and answers false. */
+  private def derived(relation: Int, child: Int): Boolean =
     try {
-      children.foreach(kernel.derive(relation, _))
-      written(relation) ++ children.iterator.flatMap(inMemoryOrDisk)
+      kernel.derive(relation, child)
+      true
     } catch {
       case refused: MemoryRefused =>
         // What was derived so far is derived again from disk.
-        children.foreach(kernel.free)
+        kernel.free(child)
         spilled = Some(reset(spillTables(0, refused)))
-        onDisk(relation, spilled.get, level = 0)
+        false
     }
-  }
 
-  /** A derived relation whose table may have gone to disk while an earlier sibling was at work. */
-  private def inMemoryOrDisk(relation: Int): Iterator[Rows] =
-    if (kernel.tables(relation) != null || spilled.isEmpty) inMemory(relation)
-    else onDisk(relation, spilled.get, level = 0)
-
-  /** Rows of the queries a relation answers; its table is freed after the last one. */
+  /** Rows of the queries a relation answers. */
   private def written(relation: Int): Iterator[Rows] = {
     metrics("groups") += kernel.table(relation).size
-    queriesOf(relation).iterator.map(rowsOf(_, relation)) ++ Merge.after(kernel.free(relation))
+    queriesOf(relation).iterator.map(rowsOf(_, relation))
   }
 
   private def queriesOf(relation: Int): Seq[Int] = spec.queries.indices.filter(spec.queries(_).relation == relation)
@@ -197,18 +203,31 @@ private final class Merge(spec: SharedSpec, kernel: HftaKernel, metrics: Map[Str
     } else new Merge.TableRows(kernel, query, table.records, table.size, strides(relation))
   }
 
-  /** Merges a relation part by part; its children's entries are collected on disk meanwhile and merged afterwards. */
-  private def onDisk(relation: Int, file: SpillFile, level: Int): Iterator[Rows] = {
-    val children = derivedChildren(relation)
+  /**
+   * Merges a relation part by part; its children's entries are collected on disk meanwhile and merged afterwards.
+   *
+   * @param own whether its own rows are still to be written
+   */
+  private def onDisk(
+      relation: Int,
+      file: SpillFile,
+      level: Int,
+      own: Boolean,
+      children: Seq[Int]
+  ): Iterator[Rows] = {
     val below = if (children.isEmpty) None else Some(new SpillFile(kernel, strides, 0))
-    val empty = !file.relations.contains(relation)
-    val own =
-      if (empty) emptyRows(relation) else parts(relation, file, level, children, below)
-    own ++ below.iterator.flatMap { b =>
+    val rows =
+      if (file.relations.contains(relation)) parts(relation, file, level, own, children, below)
+      else if (own) emptyRows(relation)
+      else Iterator.empty
+    rows ++ below.iterator.flatMap { b =>
       metrics("spilledBytes") += b.bytes
       children.iterator.flatMap(c => onDisk(c, b, level = 0)) ++ Merge.after(b.close())
     }
   }
+
+  private def onDisk(relation: Int, file: SpillFile, level: Int): Iterator[Rows] =
+    onDisk(relation, file, level, own = true, derivedChildren(relation))
 
   private def emptyRows(relation: Int): Iterator[Rows] =
     queriesOf(relation).iterator.filter(spec.queries(_).rowOnEmptyInput).map(rowsOf(_, relation)) ++
@@ -218,6 +237,7 @@ private final class Merge(spec: SharedSpec, kernel: HftaKernel, metrics: Map[Str
       relation: Int,
       file: SpillFile,
       level: Int,
+      own: Boolean,
       children: Seq[Int],
       below: Option[SpillFile]
   ): Iterator[Rows] = (0 until SpillFile.Fanout).iterator.filter(file.holds(relation, _)).flatMap { part =>
@@ -229,7 +249,7 @@ private final class Merge(spec: SharedSpec, kernel: HftaKernel, metrics: Map[Str
     deeper match {
       case Some(d) =>
         metrics("spilledBytes") += d.bytes
-        parts(relation, reset(d), level + 1, children, below) ++ Merge.after(d.close())
+        parts(relation, reset(d), level + 1, own, children, below) ++ Merge.after(d.close())
       case None =>
         val table = kernel.table(relation)
         for (b <- below; c <- children) {
@@ -239,7 +259,7 @@ private final class Merge(spec: SharedSpec, kernel: HftaKernel, metrics: Map[Str
         }
         // The next part starts with an empty dictionary.
         below.foreach(_.flush())
-        written(relation)
+        (if (own) written(relation) else Iterator.empty) ++ Merge.after(kernel.free(relation))
     }
   }
 }
