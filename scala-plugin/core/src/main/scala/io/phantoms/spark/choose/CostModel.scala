@@ -49,10 +49,17 @@ private[choose] final class CostModel(problem: Problem) {
       math.min(fed, flows * x + groups * (1 - x))
     }
 
-  /** Time one map task spends on a relation: probing (or passing through), and shipping what leaves. */
-  def mapWork(fed: Double, evictions: Double, hasTable: Boolean, shippedBytes: Option[Int]): Double =
-    fed * machine.c1 * (if (hasTable) 1.0 else PassThrough) +
-      shippedBytes.fold(0.0)(bytes => evictions * c2(bytes))
+  /**
+   * Probing a table of this many bytes (SMAP's c1), or passing through where there is none. Beyond the cache of a core
+   * each doubling costs more, although several probes wait for memory together.
+   */
+  def probe(tableBytes: Double): Double =
+    machine.c1 * (if (tableBytes <= 0) PassThrough
+                  else 1.0 + math.max(0.0, ProbeSlope * math.log(tableBytes / ProbeCacheBytes) / math.log(2.0)))
+
+  /** Time one map task spends on a relation: probing its table of this many bytes, and shipping what leaves. */
+  def mapWork(fed: Double, evictions: Double, tableBytes: Double, shippedBytes: Option[Int]): Double =
+    fed * probe(tableBytes) + shippedBytes.fold(0.0)(bytes => evictions * c2(bytes))
 
   /**
    * Merging one entry into a complete table of this many bytes: [[Machine.merge]] while the table stays in the cache of
@@ -119,6 +126,12 @@ private[choose] object CostModel {
 
   /** What each doubling of a table beyond [[CacheBytes]] adds, as a part of [[Machine.merge]]. */
   val CacheSlope: Double = 0.6
+
+  /** Bytes of an LFTA table up to which a probe costs c1: half of what a core has to itself on common machines. */
+  val ProbeCacheBytes: Double = 512.0 * 1024
+
+  /** What each doubling of an LFTA table beyond [[ProbeCacheBytes]] adds, as a part of c1. */
+  val ProbeSlope: Double = 0.2
 
   /** What a relation without a table pays per fed entry, as a part of a probe: the shard hash, and no comparison. */
   val PassThrough: Double = 0.3

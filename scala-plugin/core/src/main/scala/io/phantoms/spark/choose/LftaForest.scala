@@ -43,15 +43,38 @@ private[choose] final class LftaForestBuilder(
    * @param ships whether the evictions of a node cross the shuffle
    * @param whole round the tables to powers of two
    */
-  def build(relations: Iterable[Int], ships: Int => Boolean, whole: Boolean): LftaForest = {
+  def build(
+      relations: Iterable[Int],
+      ships: Int => Boolean,
+      whole: Boolean,
+      memory: Double = memory
+  ): LftaForest = {
     val ordered = inOrder(relations)
     // A relation sees no more entries than the task has rows, so what does not reduce them reduces nothing.
     val passing = new Array[Boolean](graph.size)
     ordered.foreach(n => passing(n) = irreducible(n))
-    var forest = attempt(ordered, ships, passing, whole)
-    while (markPassing(forest, passing)) forest = attempt(ordered, ships, passing, whole)
+    var forest = attempt(ordered, ships, passing, whole, memory)
+    while (markPassing(forest, passing)) forest = attempt(ordered, ships, passing, whole, memory)
     forest
   }
+
+  /**
+   * Whole tables in all of the memory, or in a part of it: where fewer evictions are not worth slower probes.
+   */
+  def cheapest(relations: Iterable[Int], ships: Int => Boolean): LftaForest =
+    Iterator.iterate(memory)(_ / 2).take(Halvings).map(build(relations, ships, whole = true, _)).minBy(work(_, ships))
+
+  /** Time one map task spends on the tables, and reduce tasks on merging what it ships. */
+  private def work(forest: LftaForest, ships: Int => Boolean): Double = forest.nodes.indices.iterator.map { i =>
+    val node = forest.nodes(i)
+    val shipped = Option.when(ships(node))(graph.entryBytes(node))
+    model.mapWork(forest.fed(i), forest.evictions(i), tableBytes(forest, i), shipped) +
+      (if (ships(node)) forest.evictions(i) * model.machine.merge else 0.0)
+  }.sum
+
+  /** Bytes of the table of relation `i` of a forest; 0 where it has none. */
+  def tableBytes(forest: LftaForest, i: Int): Double =
+    if (forest.buckets(i) < 1) 0.0 else forest.buckets(i) * graph.entryBytes(forest.nodes(i))
 
   private def inOrder(relations: Iterable[Int]): Array[Int] = {
     val ranks = new Array[Int](relations.size)
@@ -89,7 +112,8 @@ private[choose] final class LftaForestBuilder(
       ordered: Array[Int],
       ships: Int => Boolean,
       passing: Array[Boolean],
-      whole: Boolean
+      whole: Boolean,
+      memory: Double
   ): LftaForest = {
     var nodes = ordered.filter(n => ships(n) || !passing(n))
     var parent = parents(nodes, passing)
@@ -99,7 +123,7 @@ private[choose] final class LftaForestBuilder(
       parent = parents(nodes, passing)
       useful = withoutIdlePhantoms(nodes, parent, ships)
     }
-    val buckets = tables(nodes, parent, ships, passing, whole)
+    val buckets = tables(nodes, parent, ships, passing, whole, memory)
     val fed = new Array[Double](nodes.length)
     val evictions = new Array[Double](nodes.length)
     var i = 0
@@ -166,7 +190,8 @@ private[choose] final class LftaForestBuilder(
       parent: Array[Int],
       ships: Int => Boolean,
       passing: Array[Boolean],
-      whole: Boolean
+      whole: Boolean,
+      memory: Double
   ): Array[Double] = {
     val buckets = new Array[Double](nodes.length)
     val at = new Array[Int](nodes.length) // position among the tables
@@ -218,4 +243,7 @@ private[choose] object LftaForestBuilder {
 
   /** A table from which more than this part of the fed entries leaves again is not worth its probes. */
   val PassAbove: Double = 0.9
+
+  /** How often the memory is halved in search of tables that are cheaper than all of it. */
+  private val Halvings = 7
 }

@@ -56,8 +56,8 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
   /** The state as a configuration with whole tables. */
   def configuration(state: State): Configuration = {
     val roots = state.shipments.map(s => s.derivation.root -> s).toMap
-    val forest = forests.build(lfta(state.shipments, state.phantoms), shipsIn(state.shipments), whole = true)
     val ships = shipsIn(state.shipments)
+    val forest = forests.cheapest(lfta(state.shipments, state.phantoms), ships)
     val maintained = forest.nodes.toVector.zipWithIndex.map { case (node, i) =>
       val placement =
         if (!ships(node)) Placement.Feeds
@@ -105,7 +105,7 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
     for (i <- forest.nodes.indices) {
       val node = forest.nodes(i)
       val shipped = if (ships(node)) Some(graph.entryBytes(node)) else None
-      mapWork += model.mapWork(forest.fed(i), forest.evictions(i), forest.buckets(i) >= 1, shipped)
+      mapWork += model.mapWork(forest.fed(i), forest.evictions(i), forests.tableBytes(forest, i), shipped)
       if (shipped.nonEmpty) {
         val shipment = shipments.find(_.derivation.root == node)
         val busy = shipment.fold(ownBusy(node))(_.busyShards)
@@ -197,7 +197,7 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
       val map = model.mapWork(
         forest.fed(i),
         forest.evictions(i),
-        forest.buckets(i) >= 1,
+        forests.tableBytes(forest, i),
         Some(graph.entryBytes(node))
       ) * model.partitions / model.mapParallelism
       val busy = ownBusy(node)
@@ -210,7 +210,7 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
   // What shipping a relation adds that is not shipped yet, when its table works as well as it can.
   private def entryCost(root: Int, busy: Double): Double = {
     val leaving = forests.groupsInTask(root)
-    val map = model.mapWork(model.rowsPerTask, leaving, hasTable = true, Some(graph.entryBytes(root)))
+    val map = model.mapWork(model.rowsPerTask, leaving, CostModel.ProbeCacheBytes, Some(graph.entryBytes(root)))
     map * model.partitions / model.mapParallelism +
       model.mergeWork(leaving, derivations.tableBytes(root, busy)) / math.min(busy, model.parallelism.toDouble)
   }

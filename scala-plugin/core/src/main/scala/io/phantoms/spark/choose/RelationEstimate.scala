@@ -58,7 +58,7 @@ private[choose] object ConfigurationEstimate {
           case _: Placement.Shipped => Some(bytes)
           case _ => None
         }
-        val work = model.mapWork(fed, evictions(i), r.buckets > 0, shipped)
+        val work = model.mapWork(fed, evictions(i), r.buckets.toDouble * problem.entryBytes(r.keys), shipped)
         mapWork += work
         busyAt(i) = r.placement match {
           case Placement.Shipped(key, shards) => model.busyShards(shards, key, r.keys)
