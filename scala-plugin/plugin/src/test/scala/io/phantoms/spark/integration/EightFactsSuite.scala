@@ -11,7 +11,7 @@ import org.scalatest.funsuite.AnyFunSuite
 /**
  * Properties of the rewritten plan without which Spark's own later rules, or its scheduler, make rows wrong. Each is shown
  * twice: the plugin's plan keeps the rows, and the same plan with that one property taken away does not.
- * The one about tasks that run again is in [[ClusterSuite]].
+ * The one about tasks that run again is in [[LostExecutorSuite]].
  */
 final class EightFactsSuite extends AnyFunSuite with PluginSession {
   override protected def extensions: SparkSessionExtensions => Unit = Variants.extensions
