@@ -1,4 +1,4 @@
-"""``phantoms``: demo, bench, plan."""
+"""``phantoms``: demo, bench, plan, calibrate."""
 
 from __future__ import annotations
 
@@ -44,6 +44,20 @@ def _plan(args: argparse.Namespace) -> int:
     return 0
 
 
+def _calibrate(args: argparse.Namespace) -> int:
+    from phantoms.benchmark.session import open_session
+    from phantoms.calibration import MACHINE, calibrate
+
+    spark = open_session("phantoms calibrate", plugin=True)
+    try:
+        found = calibrate(spark, rows=args.rows, repeat=args.repeat, path=args.json, apply=False)
+    finally:
+        spark.stop()
+    _say(str(found))
+    _say(f"  to use them: --conf {MACHINE}={args.json or found.conf}")
+    return 0
+
+
 def _say(line: str) -> None:
     print(line, flush=True)
 
@@ -86,6 +100,14 @@ def parser() -> argparse.ArgumentParser:
     bench.add_argument("--forms", nargs="+", metavar="FORM", help="only these forms")
     bench.add_argument("--conf", type=_pair, action="append", default=[], metavar="KEY=VALUE", help="a Spark conf")
     bench.set_defaults(run=_bench)
+
+    calibrate = commands.add_parser("calibrate", help="measure this machine's constants of the cost model")
+    calibrate.add_argument("--rows", type=_rows, default=1_000_000, help="rows of the generated data (1000000)")
+    calibrate.add_argument("--repeat", type=_rows, default=3, help="measured runs of each job (3)")
+    calibrate.add_argument(
+        "--json", type=Path, metavar="FILE", help="write the result, as spark.phantoms.machine reads it"
+    )
+    calibrate.set_defaults(run=_calibrate)
     return top
 
 

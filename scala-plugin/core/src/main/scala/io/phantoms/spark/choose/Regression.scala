@@ -4,11 +4,16 @@ package io.phantoms.spark.choose
  * A linear model without negative coefficients.
  *
  * @param coefficients one per column; 0 for a column that explains nothing
+ * @param predicted what it says of each observation
  * @param r2 part of the variance of the observed values that the model explains; 1 is all
  * @param medianError median over the observations of |predicted - observed| / observed
- * @param observations how many there were
  */
-final case class Fit(coefficients: IndexedSeq[Double], r2: Double, medianError: Double, observations: Int)
+final case class Fit(
+    coefficients: IndexedSeq[Double],
+    predicted: IndexedSeq[Double],
+    r2: Double,
+    medianError: Double
+)
 
 /**
  * Weighted least squares with non-negative coefficients, for the few columns that calibration has.
@@ -62,9 +67,9 @@ object Regression {
     val errors = y.indices.filter(y(_) > 0).map(i => math.abs(predicted(i) - y(i)) / y(i)).sorted
     Fit(
       b,
+      predicted,
       if (total > 0) 1 - left / total else if (left > 0) 0.0 else 1.0,
-      if (errors.isEmpty) 0.0 else (errors((errors.size - 1) / 2) + errors(errors.size / 2)) / 2,
-      y.size
+      if (errors.isEmpty) 0.0 else (errors((errors.size - 1) / 2) + errors(errors.size / 2)) / 2
     )
   }
 
