@@ -10,21 +10,25 @@ that pays. `explain` and `why_not` tell what happened.
 
 from phantoms import stats
 from phantoms._version import __version__
+from phantoms.calibration import Calibration, calibrate, load_calibration
 from phantoms.errors import PhantomsError
 from phantoms.explanation import Explanation, explain, why_not
 from phantoms.planning import Plan, plan
 from phantoms.session import configure, disable, enable, is_active
 
 __all__ = [
+    "Calibration",
     "Explanation",
     "PhantomsError",
     "Plan",
     "__version__",
+    "calibrate",
     "configure",
     "disable",
     "enable",
     "explain",
     "is_active",
+    "load_calibration",
     "plan",
     "stats",
     "why_not",

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 API = "io.phantoms.spark.PhantomsApi"
 STATS_API = "io.phantoms.spark.stats.StatsApi"
+CALIBRATE_API = "io.phantoms.spark.calibrate.CalibrateApi"
 PLAN_API = "io.phantoms.spark.PlanApi"
 
 

@@ -1,4 +1,4 @@
-"""``phantoms``: demo, bench, plan."""
+"""``phantoms``: demo, bench, plan, calibrate."""
 
 from __future__ import annotations
 
@@ -56,6 +56,20 @@ def _plan(args: argparse.Namespace) -> int:
     return 0
 
 
+def _calibrate(args: argparse.Namespace) -> int:
+    from phantoms.benchmark.session import open_session
+    from phantoms.calibration import MACHINE, calibrate
+
+    spark = open_session("phantoms calibrate", plugin=True)
+    try:
+        found = calibrate(spark, rows=args.rows, repeat=args.repeat, path=args.json, apply=False)
+    finally:
+        spark.stop()
+    _say(str(found))
+    _say(f"  to use them: --conf {MACHINE}={args.json or found.conf}")
+    return 0
+
+
 def _say(line: str) -> None:
     print(line, flush=True)
 
@@ -102,6 +116,14 @@ def parser() -> argparse.ArgumentParser:
     only.add_argument("--resume", action="store_true", help="keep the points that the --json file holds")
     only.add_argument("--plot", type=Path, metavar="FILE", help="draw the ratios (needs matplotlib)")
     bench.set_defaults(run=_bench)
+
+    calibrate = commands.add_parser("calibrate", help="measure this machine's constants of the cost model")
+    calibrate.add_argument("--rows", type=_rows, default=1_000_000, help="rows of the generated data (1000000)")
+    calibrate.add_argument("--repeat", type=_rows, default=3, help="measured runs of each job (3)")
+    calibrate.add_argument(
+        "--json", type=Path, metavar="FILE", help="write the result, as spark.phantoms.machine reads it"
+    )
+    calibrate.set_defaults(run=_calibrate)
     return top
 
 

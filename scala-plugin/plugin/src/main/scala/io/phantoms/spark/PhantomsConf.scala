@@ -4,7 +4,7 @@ import java.util.Locale
 
 import scala.util.control.NonFatal
 
-import io.phantoms.spark.choose.{Chooser => ChooserAlgorithms}
+import io.phantoms.spark.choose.{Chooser => ChooserAlgorithms, Machine => MachineOfConstants}
 import io.phantoms.spark.stats.SamplingOptions
 
 import org.apache.spark.network.util.ByteUnit
@@ -17,6 +17,7 @@ import org.apache.spark.unsafe.types.UTF8String
  * @param lftaMemory bytes for all LFTA tables of one map task
  * @param minSavings least fraction of plain Spark's expected cost that sharing has to save; negative: always share
  * @param sampleRows most rows read to estimate statistics of one input
+ * @param machine what the chooser takes the machine for, but for parallelism and partitions
  */
 final case class PhantomsSettings(
     enabled: Boolean,
@@ -29,7 +30,8 @@ final case class PhantomsSettings(
     groupingSets: Boolean,
     multiAggregate: Boolean,
     sample: Boolean,
-    sampleRows: Int
+    sampleRows: Int,
+    machine: MachineOfConstants = MachineOfConstants()
 )
 
 /** All confs of the plugin. `docs/configuration.md` is made from this list by [[ConfDocs]]. */
@@ -122,6 +124,14 @@ object PhantomsConf {
     .checkValue(r => r >= 1000 && r <= 10000000, "Give a number of rows between 1000 and 10000000.")
     .createWithDefault(SamplingOptions.DefaultRows)
 
+  val Machine = SQLConf.buildConf(MachineConf.Key)
+    .doc(
+      "Constants of the cost model, in nanoseconds, as phantoms.calibrate measures them: 'c1=12,c2=140', the same as a " +
+        "JSON object, or a file on the driver that holds either (Calibration.save writes one). Constants that are not " +
+        "named, and all when it is empty, have their defaults: those of one x86 core at 3 GHz."
+    )
+    .version(Since).stringConf.transform(MachineConf.checked).createWithDefault("")
+
   val Verify = SQLConf.buildConf("spark.phantoms.verify")
     .doc("Reserved: run both plans and compare ('off', 'sample', 'full').")
     .version(Since).stringConf.transform(_.toLowerCase(Locale.ROOT))
@@ -155,6 +165,7 @@ object PhantomsConf {
     MultiAggregateEnabled,
     SampleEnabled,
     SampleRows,
+    Machine,
     Verify,
     WindowsEnabled,
     PredicatesEnabled,
@@ -185,7 +196,19 @@ object PhantomsConf {
       groupingSets = value(GroupingSetsEnabled.key, conf.getConf(GroupingSetsEnabled), true),
       multiAggregate = value(MultiAggregateEnabled.key, conf.getConf(MultiAggregateEnabled), true),
       sample = value(SampleEnabled.key, conf.getConf(SampleEnabled), true),
-      sampleRows = value(SampleRows.key, conf.getConf(SampleRows), SamplingOptions.DefaultRows)
+      sampleRows = value(SampleRows.key, conf.getConf(SampleRows), SamplingOptions.DefaultRows),
+      machine = machine(conf, warn)
+    )
+  }
+
+  private def machine(conf: SQLConf, warn: String => Unit): MachineOfConstants = {
+    // The text as it stands: reading it is what may fail.
+    MachineConf.read(conf.getConfString(Machine.key, "")).fold(
+      why => {
+        warn(s"${Machine.key}: $why Until then the defaults are used.")
+        MachineOfConstants()
+      },
+      identity
     )
   }
 

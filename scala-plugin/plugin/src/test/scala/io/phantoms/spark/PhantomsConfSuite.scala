@@ -5,6 +5,8 @@ import java.nio.file.{Files, Paths}
 
 import scala.collection.mutable
 
+import io.phantoms.spark.choose.{Machine, MachineConstants}
+
 import org.apache.spark.sql.internal.SQLConf
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -49,6 +51,11 @@ class PhantomsConfSuite extends AnyFunSuite {
     ("spark.phantoms.minSavings", "a lot", "double"),
     ("spark.phantoms.maxQueries", "1", "at least 2"),
     ("spark.phantoms.stats.sample.rows", "3", "between 1000 and"),
+    ("spark.phantoms.machine", "c1=12,c3=5", "'c3'"),
+    ("spark.phantoms.machine", "merge=-1", "merge is -1"),
+    ("spark.phantoms.machine", "c2=dear", "'dear'"),
+    ("spark.phantoms.machine", "{\"c1\": \"12\"}", "c1 is no number"),
+    ("spark.phantoms.machine", "{c1", "JSON"),
     ("spark.phantoms.verify", "maybe", "'off', 'sample', 'full'")
   )
 
@@ -66,6 +73,37 @@ class PhantomsConfSuite extends AnyFunSuite {
   test("a mistyped switch switches off") {
     val (s, warnings) = settings("spark.phantoms.enabled" -> "of")
     assert(!s.enabled && warnings.size == 1)
+  }
+
+  test("machine constants: pairs, JSON, a file of either") {
+    val expected = Machine(c1 = 12, c2 = 140.5)
+    val file = Files.createTempFile("machine", ".json")
+    def written(text: String): String = Files.write(file, text.getBytes(UTF_8)).toString
+    assert(settings()._1.machine == Machine())
+    Seq(
+      "c1=12, c2=140.5",
+      """{"c1": 12, "c2": 140.5}""",
+      written("c1=12,c2=140.5\n"),
+      written("""{"c1": 12, "c2": 140.5}"""),
+      written("""{"format": "phantoms-machine", "spark": "4.2.1", "constants": {"c1": 12, "c2": 140.5}, "cores": 2}""")
+    ).foreach { value =>
+      val (s, warnings) = settings("spark.phantoms.machine" -> value)
+      assert(s.machine == expected && warnings.isEmpty, value)
+      (new SQLConf).setConfString("spark.phantoms.machine", value)
+    }
+    val whole = MachineConstants.of(Machine()).map { case (name, value) => s"$name=${2 * value}" }.mkString(",")
+    assert(settings("spark.phantoms.machine" -> whole)._1.machine.fixed == 2 * Machine().fixed)
+  }
+
+  test("machine constants that cannot be read: a warning that says why, and the defaults") {
+    val file = Files.write(Files.createTempFile("machine", ".json"), """{"constants": {"c1": -3}}""".getBytes(UTF_8))
+    Seq("/no/such/machine.json" -> "/no/such/machine.json", file.toString -> "c1 is -3", "c9=1" -> "'c9'").foreach {
+      case (value, say) =>
+        val (s, warnings) = settings("spark.phantoms.machine" -> value)
+        assert(s.machine == Machine() && s.enabled)
+        assert(warnings.size == 1 && warnings.head.contains(say) && warnings.head.contains("spark.phantoms.machine"))
+        assert(settings("spark.phantoms.machine" -> value)._2 == warnings, "the same words, so that it is said once")
+    }
   }
 
   test("unknown keys, with what was probably meant") {

@@ -23,7 +23,7 @@ private[choose] final class CostModel(problem: Problem) {
   val mapParallelism: Int = math.min(parallelism, partitions)
 
   /** Shipping one entry of this size (SMAP's c2, grown by the width of the entry). */
-  def c2(entryBytes: Int): Double = machine.c2 + machine.c2PerByte * math.max(0, entryBytes - 32)
+  def c2(entryBytes: Int): Double = machine.c2 + machine.c2PerByte * math.max(0, entryBytes - EntryBytes)
 
   /** Groups one map task expects to see when the runs of a group fall into tasks at random. */
   def groupsInTask(groups: Double, flowLength: Double): Double =
@@ -120,6 +120,9 @@ private[choose] final class CostModel(problem: Problem) {
 }
 
 private[choose] object CostModel {
+
+  /** Bytes of the entry that [[Machine.c2]] is the price of. */
+  val EntryBytes: Int = 32
 
   /** Bytes of a table up to which merging an entry costs [[Machine.merge]]. */
   val CacheBytes: Double = 2.0 * 1024 * 1024

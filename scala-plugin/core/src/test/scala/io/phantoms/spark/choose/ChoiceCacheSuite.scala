@@ -52,6 +52,17 @@ class ChoiceCacheSuite extends AnyFunSuite {
     }
   }
 
+  test("another machine is another problem, whichever of its constants differs") {
+    val cache = new ChoiceCache(16)
+    cache.choose(problem(new Counting(1e6, 20)), "auto", -1)
+    MachineConstants.of(Machine()).foreach { case (name, value) =>
+      val statistics = new Counting(1e6, 20)
+      val machine = MachineConstants.replaced(Machine(), Seq(name -> 2 * value)).toOption.get
+      cache.choose(problem(statistics).copy(machine = machine), "auto", -1)
+      assert(statistics.unions > 0, name)
+    }
+  }
+
   test("the least recently used choice is forgotten first") {
     val cache = new ChoiceCache(1)
     cache.choose(problem(new Counting(1e6, 20)), "auto", -1)

@@ -1,6 +1,7 @@
 package io.phantoms.spark.explain
 
 import io.phantoms.spark.BuildInfo
+import io.phantoms.spark.choose.MachineConstants
 import io.phantoms.spark.detect.{Decision, Declined, Shared}
 
 import org.json4s._
@@ -11,8 +12,9 @@ import org.json4s.jackson.JsonMethods
  *
  * Every decision has `decision` (`shared` or `declined`), `code`, `reason` and `subject`. A shared one also has
  * `notation`, `legend` (letter to attribute), `algorithm`, `cost` and `cost_without` (nanoseconds of elapsed time),
- * `savings` (fraction), `rows`, `queries` (their keys) and `relations`, parents before children: `keys`, `queries` and
- * `parent` (ordinals; -1: the input), `phantom`, `buckets`, `placement`, `shard_key`, `shards`, `expected_groups`.
+ * `savings` (fraction), `rows`, `machine` (constants of the cost model, nanoseconds), `queries` (their keys) and
+ * `relations`, parents before children: `keys`, `queries` and `parent` (ordinals; -1: the input), `phantom`, `buckets`,
+ * `placement`, `shard_key`, `shards`, `expected_groups`.
  */
 object ExplanationJson {
   def render(decisions: Seq[Decision]): String = JsonMethods.compact(
@@ -36,6 +38,7 @@ object ExplanationJson {
         "cost_without" -> number(s.choice.costWithout),
         "savings" -> number(s.choice.savings),
         "rows" -> number(s.problem.statistics.rows),
+        "machine" -> JObject(MachineConstants.of(s.problem.machine).map { case (k, v) => k -> number(v) }.toList),
         "queries" -> JArray(s.problem.queries.map(q => strings(RelationView.names(s, q))).toList),
         "relations" -> JArray(RelationView.of(s).map(relation).toList)
       )

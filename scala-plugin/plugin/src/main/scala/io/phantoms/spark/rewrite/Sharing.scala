@@ -35,7 +35,8 @@ object Sharing extends Sharing {
       session,
       workload,
       settings.lftaMemory,
-      SamplingOptions(settings.sample, settings.sampleRows)
+      SamplingOptions(settings.sample, settings.sampleRows),
+      settings.machine
     )
 
   override def choose(problem: Problem, settings: PhantomsSettings): Choice =

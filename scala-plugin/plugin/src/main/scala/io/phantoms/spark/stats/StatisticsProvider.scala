@@ -25,9 +25,15 @@ object StatisticsProvider extends Logging {
    * @param session the session that plans (the classic one)
    * @param memory bytes for the LFTA tables of one map task
    * @param sampling whether and how much of the input may be read
+   * @param machine constants of the cost model; parallelism and partitions are the session's and the input's
    */
-  def problem(session: AnySession, workload: Workload, memory: Long, sampling: SamplingOptions): Problem =
-    problem(session, workload, memory, sampling, StatsRegistry.global, SampleCache.global)
+  def problem(
+      session: AnySession,
+      workload: Workload,
+      memory: Long,
+      sampling: SamplingOptions,
+      machine: Machine = Machine()
+  ): Problem = problem(session, workload, memory, sampling, StatsRegistry.global, SampleCache.global, machine)
 
   private[stats] def problem(
       anySession: AnySession,
@@ -35,7 +41,8 @@ object StatisticsProvider extends Logging {
       memory: Long,
       sampling: SamplingOptions,
       registry: StatsRegistry,
-      cache: SampleCache
+      cache: SampleCache,
+      machine: Machine
   ): Problem = {
     val session = anySession.asInstanceOf[SparkSession]
     val attributes = attributesOf(workload.keys)
@@ -49,7 +56,7 @@ object StatisticsProvider extends Logging {
       queries,
       workload.aggregates.flatMap(_.function.aggBufferAttributes).map(a => bits(a.dataType)).sum,
       found.statistics,
-      Machine(parallelism = math.max(1, session.sparkContext.defaultParallelism), partitions = found.partitions),
+      machine.copy(parallelism = math.max(1, session.sparkContext.defaultParallelism), partitions = found.partitions),
       memory,
       math.max(1, session.sessionState.conf.numShufflePartitions)
     )

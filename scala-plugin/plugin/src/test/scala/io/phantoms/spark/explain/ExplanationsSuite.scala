@@ -71,6 +71,7 @@ class ExplanationsSuite extends AnyFunSuite with BeforeAndAfterAll {
     assert(notation.nonEmpty && notation.count(_ == '(') == notation.count(_ == ')'))
     assert((d \ "legend").asInstanceOf[JObject].obj.map(_._2).toSet == Set(JString("srcip"), JString("dstip")))
     assert(d \ "queries" == JArray(List(names("srcip"), names("dstip"), names("srcip", "dstip"))))
+    assert(d \ "machine" \ "c2" == JDouble(150))
     val JArray(relations) = d \ "relations": @unchecked
     val answered = relations.flatMap(r => (r \ "queries").asInstanceOf[JArray].arr)
     assert(answered.toSet == Set(JInt(0), JInt(1), JInt(2)))

@@ -12,7 +12,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.{Average, Count}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
 
-import io.phantoms.spark.choose.Problem
+import io.phantoms.spark.choose.{Machine, Problem}
 import io.phantoms.spark.detect.{Workload, WorkloadAggregate, WorkloadQuery}
 
 /** A local session, files and workloads for the suites of this package. */
@@ -88,7 +88,7 @@ abstract class StatsSuite extends SparkFunSuite {
       sampling: SamplingOptions = SamplingOptions(),
       registry: StatsRegistry = new StatsRegistry,
       cache: SampleCache = new SampleCache(1L << 22)
-  ): Problem = StatisticsProvider.problem(spark, w, 1L << 20, sampling, registry, cache)
+  ): Problem = StatisticsProvider.problem(spark, w, 1L << 20, sampling, registry, cache, Machine())
 
   protected def estimated(p: Problem): EstimatedStatistics = p.statistics match {
     case s: EstimatedStatistics => s

@@ -1,0 +1,158 @@
+package io.phantoms.spark.calibrate
+
+import scala.collection.immutable.BitSet
+
+import io.phantoms.spark.choose._
+
+/**
+ * How much data a job reads: what a job costs at the start is told from what a row costs by sizes that differ.
+ *
+ * @param rows of those that calibration was asked to take
+ */
+private[calibrate] sealed abstract class CalibrationTable(val name: String, val rows: Long => Long)
+
+private[calibrate] object CalibrationTable {
+  case object Whole extends CalibrationTable("calibration_whole", identity)
+  case object Quarter extends CalibrationTable("calibration_quarter", n => math.max(1, n / 4))
+
+  /** So few that reading them takes no time. */
+  case object Few extends CalibrationTable("calibration_few", _ => 1000)
+  val all: Seq[CalibrationTable] = Seq(Whole, Quarter, Few)
+}
+
+/**
+ * One relation of a job's configuration.
+ *
+ * @param keys letters of its columns
+ * @param parent ordinal of the relation that feeds it, -1: the input
+ * @param buckets of its table, 0: none
+ */
+private[calibrate] final case class Node(keys: String, parent: Int, buckets: Int, place: Place)
+
+private[calibrate] sealed trait Place
+private[calibrate] object Place {
+  case object Feed extends Place
+  case object Derive extends Place
+
+  /** @param by letters of the shard key; none: one shard */
+  final case class Ship(by: String) extends Place
+}
+
+/**
+ * A union of groupBys under a configuration that no chooser is asked for.
+ *
+ * @param queries letters of the grouping columns of each groupBy
+ * @param nodes the configuration, parents first; empty: plain Spark
+ * @param wide more aggregates, so that entries are 40 bytes wider
+ */
+private[calibrate] final case class CalibrationJob(
+    name: String,
+    queries: Seq[String],
+    nodes: Seq[Node],
+    wide: Boolean = false,
+    table: CalibrationTable = CalibrationTable.Whole
+) {
+  import CalibrationJob._
+
+  def sql: String = queries.map { keys =>
+    val columns = Columns.map { case (c, _) => if (keys.contains(c)) s"$c" else s"cast(null as int) as $c" }
+    val aggregates = "count(*) as n" +: "sum(v) as sv" +:
+      (if (wide) Seq("min(v) as lv", "max(v) as hv", "sum(w) as sw", "min(w) as lw", "max(w) as hw") else Nil)
+    s"select ${(columns ++ aggregates).mkString(", ")} from ${table.name} group by ${keys.mkString(", ")}"
+  }.mkString("\nunion all\n")
+
+  /** @param ordinals of each letter in the workload's keys */
+  def configuration(ordinals: Map[Char, Int]): Configuration = {
+    def set(keys: String) = BitSet.fromSpecific(keys.map(ordinals))
+    Configuration(nodes.toVector.map { n =>
+      val placement = n.place match {
+        case Place.Feed => Placement.Feeds
+        case Place.Derive => Placement.Derived
+        case Place.Ship(by) => Placement.Shipped(set(by), if (by.isEmpty) 1 else Shards)
+      }
+      val answers =
+        if (placement == Placement.Feeds) Vector.empty[Int] else queries.indices.filter(queries(_) == n.keys)
+      Relation(set(n.keys), answers.toVector, n.parent, n.buckets, placement)
+    })
+  }
+}
+
+private[calibrate] object CalibrationJob {
+  import CalibrationTable.Quarter
+  import Place._
+
+  /** Grouping columns with their number of values; all independent of each other. */
+  val Columns: Seq[(Char, Int)] = Seq('a' -> 32, 'b' -> 64, 'c' -> 128, 'd' -> 256)
+
+  /** Reduce partitions of a relation with a shard key. */
+  val Shards: Int = 2
+
+  /** Groups of a set of columns among `rows` rows drawn at random. */
+  def groups(keys: Iterable[Char], rows: Double): Double = {
+    val all = keys.map(Columns.toMap.apply(_).toDouble).product
+    if (all <= 1) 1.0 else -all * math.expm1(rows * math.log1p(-1 / all))
+  }
+
+  private val Pairs = Seq("ab", "cd", "ac", "bd", "ad", "bc")
+
+  /** Each relation fed by the input and shipped, with a table of as many buckets. */
+  private def flat(name: String, keys: Seq[String], buckets: Int, wide: Boolean = false) =
+    CalibrationJob(name, keys, keys.map(Node(_, -1, buckets, Ship(""))), wide)
+
+  // All of them read all columns, so that more relations are not taken for more columns.
+  private val mapSide: Seq[CalibrationJob] = Seq(
+    flat("tables of 2", Pairs.take(2), 1 << 16),
+    flat("tables of 4", Pairs.take(4), 1 << 15),
+    flat("tables of 6", Pairs, 1 << 15),
+    flat("small tables of 2", Pairs.take(2), 64),
+    flat("small tables of 6", Pairs, 256),
+    flat("no tables of 2", Pairs.take(2), 0),
+    flat("no tables of 4", Pairs.take(4), 0),
+    flat("wide tables of 2", Pairs.take(2), 1 << 15, wide = true),
+    flat("wide small tables of 2", Pairs.take(2), 64, wide = true),
+    flat("wide, no tables of 2", Pairs.take(2), 0, wide = true),
+    CalibrationJob(
+      "a phantom",
+      Seq("ab", "ac", "bc", "cd"),
+      Node("abc", -1, 1 << 16, Feed) +: Seq("ab", "ac", "bc").map(Node(_, 0, 1 << 14, Ship(""))) :+
+        Node("cd", -1, 1 << 15, Ship(""))
+    )
+  )
+
+  private val reduceSide: Seq[CalibrationJob] = Seq(
+    CalibrationJob("large, shipped", Seq("abc", "abd"), Seq("abc", "abd").map(Node(_, -1, 0, Ship("a")))),
+    CalibrationJob(
+      "small, derived",
+      Seq("abcd", "ab", "ac", "ad"),
+      Node("abcd", -1, 0, Ship("a")) +: Seq("ab", "ac", "ad").map(Node(_, 0, 0, Derive))
+    ),
+    CalibrationJob(
+      "large, derived",
+      Seq("abcd", "abc", "abd", "acd", "ab"),
+      Node(
+        "abcd",
+        -1,
+        0,
+        Ship("a")
+      ) +: (Seq("abc", "abd", "acd").map(Node(_, 0, 0, Derive)) :+ Node("ab", 1, 0, Derive))
+    ),
+    CalibrationJob("many results", Seq.fill(4)("abcd"), Seq(Node("abcd", -1, 0, Ship("a")))),
+    CalibrationJob("many results of few", Seq.fill(6)("abd"), Seq(Node("abd", -1, 1 << 17, Ship("a"))))
+  )
+
+  private val smaller: Seq[CalibrationJob] =
+    (mapSide.filter(j => Set("tables of 4", "no tables of 2")(j.name)) ++
+      reduceSide.filter(j => Set("large, derived", "many results")(j.name)))
+      .map(j => j.copy(name = s"${j.name}, fewer rows", table = Quarter))
+
+  /** Jobs that share. */
+  val shared: Seq[CalibrationJob] = mapSide ++ reduceSide ++ smaller
+
+  /** Single groupBys of plain Spark. */
+  val plain: Seq[CalibrationJob] =
+    Seq("ab", "cd", "abc", "abd", "abcd").map(k => CalibrationJob(s"plain $k", Seq(k), Nil)) ++
+      Seq("ab", "abd", "abcd").map(k => CalibrationJob(s"plain $k, fewer rows", Seq(k), Nil, table = Quarter))
+
+  /** The smallest shared job, for what starting one more stage costs. */
+  val least: CalibrationJob = flat("least", Seq("a", "b"), 1 << 10).copy(table = CalibrationTable.Few)
+}

@@ -1,0 +1,207 @@
+package io.phantoms.spark.calibrate
+
+import java.nio.file.Files
+import java.util.UUID
+
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.classic.{DataFrame, SparkSession}
+import org.apache.spark.sql.execution.aggregate.HashAggregateExec
+
+import io.phantoms.spark.choose._
+import io.phantoms.spark.execute.{LftaExec, SharedMergeExec}
+import io.phantoms.spark.stats.StatisticsException
+
+/**
+ * @param rows of the generated input
+ * @param repeat measured runs of each job, after one to warm up
+ * @param seed of the generated input
+ * @param directory where the input may be written; it has to be seen by all executors. None: a temporary directory of
+ *   the driver, for local masters only
+ */
+final case class CalibrationOptions(
+    rows: Long = 1000000,
+    repeat: Int = 3,
+    seed: Long = 1,
+    directory: Option[String] = None
+)
+
+/** A job's work in one of the regressions: nanoseconds measured and predicted by the constants found. */
+final case class CalibrationResidual(job: String, measured: Double, predicted: Double)
+
+/** @param residuals by regression, in the order of its jobs */
+final case class CalibrationResult(
+    fit: MachineFit,
+    residuals: Map[String, Seq[CalibrationResidual]],
+    options: CalibrationOptions,
+    cores: Int,
+    seconds: Double
+)
+
+/**
+ * Measures the constants of a [[Machine]] on a running session: jobs with known configurations over generated data, their
+ * operators' counts, and the CPU time of their stages, brought together by [[MachineFit]].
+ *
+ * Jobs run in a session of their own, which has this one's confs, save that the plugin's rule and adaptive execution are
+ * off: each job is then one map and one reduce stage.
+ */
+final class Calibrator(user: SparkSession, options: CalibrationOptions) {
+  private val context = user.sparkContext
+  private val cores = math.max(1, context.defaultParallelism)
+  private val session = user.newSession()
+  private val times = new StageTimes(context)
+
+  def run(): CalibrationResult = {
+    val start = System.nanoTime()
+    user.conf.getAll.foreach { case (k, v) => if (session.conf.isModifiable(k)) session.conf.set(k, v) }
+    Calibrator.Confs.foreach { case (k, v) => session.conf.set(k, v) }
+    val folder = new Path(directory, s"phantoms-calibration-${UUID.randomUUID()}")
+    val files = folder.getFileSystem(session.sessionState.newHadoopConf())
+    context.addSparkListener(times)
+    try {
+      CalibrationTable.all.foreach(write(_, folder))
+      val (shared, plain) = (CalibrationJob.shared, CalibrationJob.plain)
+      // Round by round: whatever else the machine is doing meanwhile meets every job alike.
+      val rounds = (0 to options.repeat).map(_ => (shared.map(runShared), plain.map(runPlain))).tail
+      val sharedRuns = shared.indices.map { i =>
+        val of = rounds.map(_._1(i))
+        of.head.copy(mapNanos = median(of.map(_.mapNanos)), reduceNanos = median(of.map(_.reduceNanos)))
+      }
+      val plainRuns = plain.indices.map { i =>
+        val of = rounds.map(_._2(i))
+        of.head.copy(nanos = median(of.map(_.nanos)))
+      }
+      val fit = MachineFit(sharedRuns, plainRuns, fixed())
+      val measured = Map(
+        "map" -> shared.map(_.name).zip(sharedRuns.map(_.mapNanos)),
+        "reduce" -> shared.map(_.name).zip(sharedRuns.map(_.reduceNanos)),
+        "plain" -> plain.map(_.name).zip(plainRuns.map(_.nanos))
+      )
+      val residuals = fit.fits.map { case (name, f) =>
+        name -> measured(name).zip(f.predicted).map { case ((job, m), p) => CalibrationResidual(job, m, p) }
+      }
+      CalibrationResult(fit, residuals.toMap, options, cores, (System.nanoTime() - start) / 1e9)
+    } finally {
+      context.removeSparkListener(times)
+      val _ = files.delete(folder, true)
+    }
+  }
+
+  private def directory: String = options.directory.getOrElse {
+    if (context.isLocal) {
+      val made = Files.createTempDirectory("phantoms")
+      made.toFile.deleteOnExit()
+      made.toUri.toString
+    } else
+      throw new StatisticsException(
+        "PHANTOMS_NO_DIRECTORY",
+        s"the executors of ${context.master} cannot read the driver's disk: name a directory they all see"
+      )
+  }
+
+  private def write(table: CalibrationTable, folder: Path): Unit = {
+    val columns = CalibrationJob.Columns.zipWithIndex.map { case ((name, values), i) =>
+      s"cast(pmod(xxhash64(id, ${options.seed}L, $i), $values) as int) as $name"
+    } ++ Seq("v", "w").zipWithIndex.map { case (name, i) =>
+      s"pmod(xxhash64(id, ${options.seed}L, ${9 + i}), 5000) as $name"
+    }
+    val path = new Path(folder, table.name).toString
+    // Work is counted over all tasks: more of them would only add to what starting them costs.
+    session.range(
+      0,
+      table.rows(options.rows),
+      1,
+      math.min(cores, Calibrator.MostFiles)
+    ).selectExpr(columns: _*).write.parquet(path)
+    session.read.parquet(path).createOrReplaceTempView(table.name)
+  }
+
+  private def runShared(job: CalibrationJob): SharedRun = {
+    val (df, expected) = shared(job)
+    val plan = df.queryExecution.executedPlan
+    val stages = times.of(Calibrator.consume(df))
+    if (stages.size != 2) throw new IllegalStateException(s"'${job.name}' ran in ${stages.size} stages, not in 2")
+    val lfta = plan.collectFirst { case l: LftaExec => l.metrics }.get
+    val merge = plan.collectFirst { case m: SharedMergeExec => m.metrics }.get
+    def mapSide(name: String): Double = lfta(name).value.toDouble
+    def reduceSide(name: String): Double = merge(name).value.toDouble
+    val shipped = mapSide("externalEvictions")
+    SharedRun(
+      rows = mapSide("rows"),
+      probes = mapSide("probes"),
+      bypassed = mapSide("bypassed"),
+      shipped = shipped,
+      extraBytes = shipped * expected.extraBytes,
+      mapTasks = stages.head.tasks,
+      mapNanos = stages.head.nanos,
+      received = reduceSide("received"),
+      merges = reduceSide("received") * expected.received + reduceSide("derived") * expected.derived,
+      emitted = reduceSide("numOutputRows"),
+      reduceTasks = stages.last.tasks,
+      reduceNanos = stages.last.nanos
+    )
+  }
+
+  private def runPlain(job: CalibrationJob): PlainRun = {
+    val df = planned(session.sql(job.sql))
+    val stages = times.of(Calibrator.consume(df))
+    val partial = df.queryExecution.executedPlan.collect { case a: HashAggregateExec => a }.last
+    PlainRun(
+      job.table.rows(options.rows).toDouble,
+      partial.metrics("numOutputRows").value.toDouble,
+      stages.map(_.tasks).sum,
+      stages.map(_.nanos).sum
+    )
+  }
+
+  /** A job's query planned under its configuration, and what the cost model expects of that. */
+  private def shared(job: CalibrationJob): (DataFrame, SharedRun.Expected) = {
+    val rule = new ForcedConfiguration(job, job.table.rows(options.rows).toDouble, Machine(parallelism = cores))
+    session.experimental.extraOptimizations = Seq(rule)
+    val df =
+      try planned(session.sql(job.sql))
+      finally session.experimental.extraOptimizations = Nil
+    val plan = df.queryExecution.executedPlan
+    if (!plan.exists(_.isInstanceOf[SharedMergeExec]))
+      throw new IllegalStateException(s"the calibration job '${job.name}' was not shared:\n$plan")
+    (df, rule.expected.get)
+  }
+
+  private def planned(df: DataFrame): DataFrame = {
+    val _ = df.queryExecution.executedPlan
+    df
+  }
+
+  /** Elapsed time of the smallest shared job, beyond that of reading its input in one stage. */
+  private def fixed(): Double = {
+    def elapsed(df: DataFrame): Double = {
+      val start = System.nanoTime()
+      Calibrator.consume(df)
+      (System.nanoTime() - start).toDouble
+    }
+    val job = CalibrationJob.least
+    val runs = (1 to Calibrator.FixedRuns)
+      .map(_ => (elapsed(shared(job)._1), elapsed(planned(session.table(job.table.name)))))
+      .drop(Calibrator.FixedRuns / 4)
+    math.max(0.0, median(runs.map(_._1)) - median(runs.map(_._2)))
+  }
+
+  private def median(values: Seq[Double]): Double = {
+    val sorted = values.sorted
+    (sorted((sorted.size - 1) / 2) + sorted(sorted.size / 2)) / 2
+  }
+}
+
+private object Calibrator {
+  val Confs: Seq[(String, String)] = Seq(
+    "spark.phantoms.enabled" -> "false",
+    "spark.sql.adaptive.enabled" -> "false",
+    "spark.sql.codegen.wholeStage" -> "true"
+  )
+
+  val MostFiles: Int = 4
+
+  val FixedRuns: Int = 12
+
+  /** Runs a query to its last row, in one job. In an object: what executors get must not hold the calibrator. */
+  def consume(df: DataFrame): Unit = df.queryExecution.toRdd.foreach(_ => ())
+}

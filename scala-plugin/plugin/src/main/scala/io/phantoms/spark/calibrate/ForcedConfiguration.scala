@@ -1,0 +1,54 @@
+package io.phantoms.spark.calibrate
+
+import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Union}
+import org.apache.spark.sql.catalyst.rules.Rule
+
+import io.phantoms.spark.choose._
+import io.phantoms.spark.detect.{DetectionOptions, Detector, Workload}
+import io.phantoms.spark.rewrite.{SharedAggregates, Sharing}
+
+/**
+ * Rewrites the union of one calibration job under the job's own configuration, good or bad.
+ *
+ * Goes where Spark takes optimizer rules of users from, in a session of which the plugin's own rule is switched off.
+ *
+ * @param rows of the job's input
+ */
+private[calibrate] final class ForcedConfiguration(job: CalibrationJob, rows: Double, machine: Machine)
+    extends Rule[LogicalPlan] {
+  private val detector = new Detector(DetectionOptions())
+
+  /** What the cost model expects, once a plan was rewritten. */
+  @volatile var expected: Option[SharedRun.Expected] = None
+
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.transformDown {
+    case u: Union =>
+      detector.detect(u) match {
+        case Some(Right(candidate)) => candidate.assemble(candidate.workloads.map(share))
+        case _ => u
+      }
+  }
+
+  private def share(workload: Workload): Option[LogicalPlan] = {
+    val letters = workload.keys.map {
+      case a: Attribute => a.name.head
+      case e => throw new IllegalStateException(s"$e is no column")
+    }
+    val known = (1 to letters.size).flatMap(letters.combinations(_)).map { set =>
+      scala.collection.immutable.BitSet.fromSpecific(set.map(letters.indexOf(_))) -> CalibrationJob.groups(set, rows)
+    }
+    val problem = Problem(
+      letters.map(l => KeyAttribute(l.toString, 32)),
+      workload.queries.map(_.keys),
+      workload.aggregates.flatMap(_.function.aggBufferAttributes).map(_.dataType.defaultSize * 8).sum,
+      TableStatistics(rows, known.toMap),
+      machine,
+      memory = 8L << 20,
+      maxShards = CalibrationJob.Shards
+    )
+    val configuration = job.configuration(letters.zipWithIndex.toMap)
+    expected = Some(SharedRun.expected(problem, configuration))
+    SharedAggregates.build(workload, problem, configuration, Sharing.notation(problem, configuration)).toOption
+  }
+}
