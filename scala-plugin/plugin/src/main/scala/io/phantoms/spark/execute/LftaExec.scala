@@ -57,8 +57,8 @@ final case class LftaExec(
     val boundFilters = BindReferences.bindReferences(filters, child.output)
     val columns = child.output.map(a => (a.dataType, a.nullable)).toIndexedSeq
     val columnar = child.supportsColumnar
-    val (source, references) = new LftaCode(spec, bound, boundFilters, columns, columnar).generate()
-    val task = new LftaTask(spec, source, references, metrics)
+    val kernels = Kernels.lfta(spec, bound, boundFilters, columns, columnar, conf.codegenFactoryMode)
+    val task = new LftaTask(spec, kernels, metrics)
     if (columnar) {
       atLeastOne(child.executeColumnar()).mapPartitions(b => task.run(b, columnar = true))
     } else {
