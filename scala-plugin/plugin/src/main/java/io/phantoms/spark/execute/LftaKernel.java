@@ -20,7 +20,8 @@ public abstract class LftaKernel {
   /** Words of a table up to which all of it is taken to be in the cache of a core. */
   public static final int CACHED = 64 << 10;
 
-  private static final int LEAST_WINDOW = 8 << 10;
+  /** Fewest entries after which a table is looked at. */
+  public static final int WINDOW = 8 << 10;
 
   /** A table is worth its probes if one of this many entries hits: shipping one costs about as much as so many probes. */
   private static final int LEAST_HITS = 16;
@@ -66,7 +67,7 @@ public abstract class LftaKernel {
   /** Whether a relation's table is being passed by. */
   protected boolean[] bypassed;
 
-  private boolean adaptive;
+  private int leastWindow;
   private boolean[] judged;
   private long[] missesBefore;
   private int[] pause;
@@ -87,7 +88,7 @@ public abstract class LftaKernel {
    * @param log2Buckets table sizes by relation, as powers of two
    * @param blockBytes about how large a block may grow
    * @param packed whether blocks are packed
-   * @param adaptive whether tables that do not reduce are passed by
+   * @param leastWindow fewest entries after which a table may be found not to reduce, and be passed by; 0: never
    */
   public final void open(
       ByteDictionary dictionary,
@@ -99,7 +100,7 @@ public abstract class LftaKernel {
       int[] log2Buckets,
       int blockBytes,
       boolean packed,
-      boolean adaptive) {
+      int leastWindow) {
     this.dictionary = dictionary;
     this.dictionaryLimit = dictionaryLimit;
     this.relationOf = relationOf;
@@ -115,7 +116,7 @@ public abstract class LftaKernel {
     this.misses = new long[strideOf.length];
     this.passed = new long[strideOf.length];
     this.bypassed = new boolean[strideOf.length];
-    this.adaptive = adaptive;
+    this.leastWindow = leastWindow;
     this.judged = new boolean[strideOf.length];
     this.missesBefore = new long[strideOf.length];
     this.pause = new int[strideOf.length];
@@ -124,7 +125,7 @@ public abstract class LftaKernel {
 
   /** Entries between two looks at what a table is worth: enough to fill it. */
   protected final int window(int relation) {
-    return adaptive ? Math.max(LEAST_WINDOW, 1 << log2Buckets[relation]) : Integer.MAX_VALUE;
+    return leastWindow > 0 ? Math.max(leastWindow, 1 << log2Buckets[relation]) : Integer.MAX_VALUE;
   }
 
   /**
@@ -135,7 +136,7 @@ public abstract class LftaKernel {
    */
   protected final int adapt(int relation) {
     int window = window(relation);
-    if (!adaptive) {
+    if (leastWindow == 0) {
       return window;
     }
     if (bypassed[relation]) {

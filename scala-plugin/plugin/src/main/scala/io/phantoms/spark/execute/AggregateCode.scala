@@ -8,14 +8,7 @@ import org.apache.spark.sql.catalyst.expressions.codegen._
  * merge and evaluate are Spark's, so that overflow, NULLs and types are too.
  */
 final class AggregateCode(ctx: CodegenContext, spec: SharedSpec) {
-
-  /** Replaces a function's buffer attributes by ordinals. */
-  private def bind(e: Expression, attributes: Seq[(AttributeReference, Int)]): Expression = e.transform {
-    case a: AttributeReference =>
-      val ordinal = attributes.collectFirst { case (b, i) if b.exprId == a.exprId => i }
-        .getOrElse(throw new IllegalStateException(s"$a is no buffer of this aggregate function"))
-      BoundReference(ordinal, a.dataType, a.nullable)
-  }
+  import AggregateCode.bind
 
   private def slotsOf(aggregate: Int): Seq[Int] = spec.firstSlot(aggregate) until spec.firstSlot(aggregate + 1)
 
@@ -115,8 +108,22 @@ final class AggregateCode(ctx: CodegenContext, spec: SharedSpec) {
     (declarations, vars)
   }
 
-  /** A query's expression over keys and aggregate results, as one over keys and slots: see [[loadAll]]. */
-  def overSlots(e: Expression): Expression = e.transformUp {
+  /** See [[AggregateCode.overSlots]]. */
+  def overSlots(e: Expression): Expression = AggregateCode.overSlots(spec, e)
+}
+
+object AggregateCode {
+
+  /** Replaces a function's buffer attributes by ordinals. */
+  private[execute] def bind(e: Expression, attributes: Seq[(AttributeReference, Int)]): Expression = e.transform {
+    case a: AttributeReference =>
+      val ordinal = attributes.collectFirst { case (b, i) if b.exprId == a.exprId => i }
+        .getOrElse(throw new IllegalStateException(s"$a is no buffer of this aggregate function"))
+      BoundReference(ordinal, a.dataType, a.nullable)
+  }
+
+  /** A query's expression over keys and aggregate results, as one over keys and slots: see [[AggregateCode.loadAll]]. */
+  private[execute] def overSlots(spec: SharedSpec, e: Expression): Expression = e.transformUp {
     case b: BoundReference if b.ordinal >= spec.keys.size =>
       val a = b.ordinal - spec.keys.size
       val attributes = spec.aggregates(a).buffers.zipWithIndex.map { case (buffer, i) =>

@@ -145,14 +145,7 @@ final class LftaCode(
    * in a key can fail, so that errors come in the order of the rows, and where no key needs the dictionary, which is
    * emptied between rows.
    */
-  private val batched: Boolean =
-    columnar && !spec.hasDictionary && !(inputs.take(spec.keys.size) ++ filters).exists(_.exists(canFail))
-
-  private def canFail(e: Expression): Boolean = e match {
-    case _: BoundReference | _: Literal | _: IsNotNull | _: IsNull | _: And | _: Or | _: Not | _: BinaryComparison |
-        _: KnownFloatingPointNormalized | _: NormalizeNaNAndZero => false
-    case _ => true
-  }
+  private val batched: Boolean = columnar && LftaCode.batches(spec, inputs, filters)
 
   private def rootArguments(r: Int): Seq[String] =
     (if (columnar) Seq("i") else Nil) ++ records(r).keyLocals :+ "h"
@@ -380,5 +373,18 @@ final class LftaCode(
        |  shipped++;
        |  if (full) { finish(slot); }
        |}""".stripMargin
+  }
+}
+
+object LftaCode {
+
+  /** Whether kernels of these expressions look at columnar input in batches. */
+  private[execute] def batches(spec: SharedSpec, inputs: Seq[Expression], filters: Seq[Expression]): Boolean =
+    !spec.hasDictionary && !(inputs.take(spec.keys.size) ++ filters).exists(_.exists(canFail))
+
+  private def canFail(e: Expression): Boolean = e match {
+    case _: BoundReference | _: Literal | _: IsNotNull | _: IsNull | _: And | _: Or | _: Not | _: BinaryComparison |
+        _: KnownFloatingPointNormalized | _: NormalizeNaNAndZero => false
+    case _ => true
   }
 }

@@ -59,9 +59,9 @@ final case class LftaExec(
     val columns = child.output.map(a => (a.dataType, a.nullable)).toIndexedSeq
     val columnar = child.supportsColumnar
     val options = LftaOptions.read(conf)
-    val (source, references) =
-      new LftaCode(spec, bound, boundFilters, columns, columnar, options.secondChance).generate()
-    val task = new LftaTask(spec, source, references, options, metrics)
+    val kernels =
+      Kernels.lfta(spec, bound, boundFilters, columns, columnar, options.secondChance, conf.codegenFactoryMode)
+    val task = new LftaTask(spec, kernels, options, metrics)
     if (columnar) {
       atLeastOne(child.executeColumnar()).mapPartitions(b => task.run(b, columnar = true))
     } else {

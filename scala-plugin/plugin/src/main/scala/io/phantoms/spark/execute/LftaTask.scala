@@ -4,7 +4,6 @@ import org.apache.spark.TaskContext
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.sql.catalyst.expressions.codegen.{CodeAndComment, CodeGenerator}
 import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.vectorized.ColumnarBatch
 import org.apache.spark.unsafe.Platform
@@ -14,8 +13,7 @@ import io.phantoms.spark.lfta.ByteDictionary
 /** What one map task of [[LftaExec]] does. Serialized to executors, so it holds no plan. */
 final class LftaTask(
     spec: SharedSpec,
-    source: CodeAndComment,
-    references: Array[Any],
+    kernels: Kernels[LftaKernel],
     options: LftaOptions,
     metrics: Map[String, SQLMetric]
 ) extends Serializable
@@ -60,8 +58,7 @@ final class LftaTask(
   }
 
   private def open(context: TaskContext): LftaKernel = {
-    val (clazz, _) = CodeGenerator.compile(source)
-    val kernel = clazz.generate(references).asInstanceOf[LftaKernel]
+    val kernel = kernels.make()
     // The index of a dictionary of many short values grows in large steps: those have to be granted too.
     val memory = new TaskMemory(context, "the LFTA tables of spark-phantoms", Overdraft, largest = Overdraft)
     val log2 = reserveTables(memory)
@@ -81,7 +78,7 @@ final class LftaTask(
       log2,
       blockBytes,
       options.packed,
-      options.adaptive
+      if (options.adaptive) LftaKernel.WINDOW else 0
     )
     kernel
   }

@@ -7,22 +7,19 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.memory.SparkOutOfMemoryError
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.sql.catalyst.expressions.codegen.{CodeAndComment, CodeGenerator}
 import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.unsafe.Platform
 
 /** What one reduce task of [[SharedMergeExec]] does. Serialized to executors, so it holds no plan. */
 final class MergeTask(
     spec: SharedSpec,
-    source: CodeAndComment,
-    references: Array[Any],
+    kernels: Kernels[HftaKernel],
     metrics: Map[String, SQLMetric]
 ) extends Serializable {
 
   /** Result rows of every relation whose blocks are in this partition. The row is reused. */
   def run(input: Iterator[InternalRow]): Iterator[InternalRow] = {
-    val (clazz, _) = CodeGenerator.compile(source)
-    val kernel = clazz.generate(references).asInstanceOf[HftaKernel]
+    val kernel = kernels.make()
     val memory = new TaskMemory(TaskContext.get(), "the merge of spark-phantoms", MergeTask.Overdraft)
     kernel.open(memory, spec.layouts.map(_.stride).toArray, spec.relations.map(_.expectedGroups).toArray)
     val merge = new Merge(spec, kernel, metrics)

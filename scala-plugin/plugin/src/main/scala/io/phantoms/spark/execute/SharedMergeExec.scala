@@ -31,8 +31,7 @@ final case class SharedMergeExec(spec: SharedSpec, output: Seq[Attribute], child
   )
 
   override protected def doExecute(): RDD[InternalRow] = {
-    val (source, references) = new HftaCode(spec).generate()
-    val task = new MergeTask(spec, source, references, metrics)
+    val task = new MergeTask(spec, Kernels.hfta(spec, conf.codegenFactoryMode), metrics)
     child.execute().mapPartitions(task.run(_))
   }
 

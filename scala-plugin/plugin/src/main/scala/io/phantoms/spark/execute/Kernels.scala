@@ -1,0 +1,97 @@
+package io.phantoms.spark.execute
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.catalyst.expressions.{CodegenObjectFactoryMode, Expression}
+import org.apache.spark.sql.catalyst.expressions.codegen.{CodeAndComment, CodeGenerator}
+import org.apache.spark.sql.types.DataType
+
+/**
+ * How the tasks of one operator make their kernel: from the generated class, or the interpreted one. Both do the same, so
+ * that tasks of one job may differ in it.
+ *
+ * @param generated source and references; None: interpreted from the start
+ * @param interpreted None: the generated class or an error
+ */
+private[execute] final class Kernels[K](
+    what: String,
+    generated: Option[(CodeAndComment, Array[Any])],
+    interpreted: Option[() => K]
+) extends Serializable
+    with Logging {
+
+  /** Called in each task. An executor that alone fails to compile interprets. */
+  def make(): K = (generated, interpreted) match {
+    case (Some((source, references)), Some(other)) =>
+      try instance(source, references)
+      catch {
+        case e if Kernels.isCompilation(e) =>
+          logWarning(s"spark-phantoms: $what cannot be compiled in this task, which interprets it: $e")
+          other()
+      }
+    case (Some((source, references)), None) => instance(source, references)
+    case (None, Some(other)) => other()
+    case (None, None) => throw new IllegalStateException(what)
+  }
+
+  private def instance(source: CodeAndComment, references: Array[Any]): K =
+    CodeGenerator.compile(source)._1.generate(references).asInstanceOf[K]
+
+  /** Whether every task interprets. */
+  def isInterpreted: Boolean = generated.isEmpty
+}
+
+private[execute] object Kernels extends Logging {
+  type Mode = CodegenObjectFactoryMode.Value
+
+  /**
+   * Decides on the driver, as Spark's projections do: `spark.sql.codegen.factoryMode` may ask for one kind; otherwise
+   * the class is tried, and where it cannot be compiled (its methods or its constant pool outgrow what the JVM allows,
+   * say) tasks interpret.
+   */
+  def decide[K](what: String, mode: Mode)(generate: => (CodeAndComment, Array[Any]))(
+      interpreted: () => K
+  ): Kernels[K] = mode match {
+    case CodegenObjectFactoryMode.NO_CODEGEN =>
+      logInfo(s"spark-phantoms: $what is interpreted, as spark.sql.codegen.factoryMode says")
+      new Kernels(what, None, Some(interpreted))
+    case CodegenObjectFactoryMode.CODEGEN_ONLY => new Kernels(what, Some(compiled(generate)), None)
+    case _ =>
+      try new Kernels(what, Some(compiled(generate)), Some(interpreted))
+      catch {
+        case e if isCompilation(e) =>
+          logWarning(s"spark-phantoms: $what cannot be compiled and is interpreted, which is slower", e)
+          new Kernels(what, None, Some(interpreted))
+      }
+  }
+
+  def lfta(
+      spec: SharedSpec,
+      inputs: IndexedSeq[Expression],
+      filters: Seq[Expression],
+      columns: IndexedSeq[(DataType, Boolean)],
+      columnar: Boolean,
+      secondChance: Boolean,
+      mode: Mode
+  ): Kernels[LftaKernel] =
+    decide[LftaKernel](s"the map side of ${spec.notation}", mode)(
+      new LftaCode(spec, inputs, filters, columns, columnar, secondChance).generate()
+    )(() => new InterpretedLfta(spec, inputs, filters, secondChance))
+
+  def hfta(spec: SharedSpec, mode: Mode): Kernels[HftaKernel] =
+    decide[HftaKernel](s"the reduce side of ${spec.notation}", mode)(new HftaCode(spec).generate())(() =>
+      new InterpretedHfta(spec)
+    )
+
+  private def compiled(code: (CodeAndComment, Array[Any])): (CodeAndComment, Array[Any]) = {
+    val _ = CodeGenerator.compile(code._1)
+    code
+  }
+
+  /** Failures to make or load a class: beside Janino's own, the JVM's refusal of it and a stack too small to parse it. */
+  private def isCompilation(e: Throwable): Boolean = e match {
+    case NonFatal(_) | _: LinkageError | _: StackOverflowError => true
+    case _ => false
+  }
+}
