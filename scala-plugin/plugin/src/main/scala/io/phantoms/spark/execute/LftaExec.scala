@@ -57,7 +57,7 @@ final case class LftaExec(
     val boundFilters = BindReferences.bindReferences(filters, child.output)
     val columns = child.output.map(a => (a.dataType, a.nullable)).toIndexedSeq
     val columnar = child.supportsColumnar
-    val kernels = Kernels.lfta(spec, bound, boundFilters, columns, columnar, conf.codegenFactoryMode)
+    val kernels = Kernels.lfta(spec, bound, boundFilters, columns, columnar, Kernels.mode(conf))
     val task = new LftaTask(spec, kernels, metrics)
     if (columnar) {
       atLeastOne(child.executeColumnar()).mapPartitions(b => task.run(b, columnar = true))

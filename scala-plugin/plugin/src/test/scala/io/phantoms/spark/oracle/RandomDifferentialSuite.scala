@@ -49,7 +49,8 @@ class RandomDifferentialSuite extends AnyFunSuite with RandomConfigurationSuite 
     val confs = Seq(
       "spark.sql.ansi.enabled" -> random.nextBoolean().toString,
       "spark.sql.adaptive.enabled" -> (random.nextInt(3) > 0).toString,
-      "spark.phantoms.chooser" -> (if (random.nextBoolean()) "auto" else "gc")
+      "spark.phantoms.chooser" -> (if (random.nextBoolean()) "auto" else "gc"),
+      "spark.sql.codegen.factoryMode" -> (if (seed % 4 == 3) "NO_CODEGEN" else "FALLBACK")
     )
     RandomSharing.seed = Option.when(random.nextInt(4) > 0)(seed)
     RandomSharing.last = "the chooser's"
