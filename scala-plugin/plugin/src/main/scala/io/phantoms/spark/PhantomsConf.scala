@@ -99,7 +99,10 @@ object PhantomsConf {
     .createWithDefault(256)
 
   val Strict = SQLConf.buildConf("spark.phantoms.strict")
-    .doc("Whether a bug of the plugin at planning time fails the query instead of leaving its plan alone. For tests.")
+    .doc(
+      "Whether a bug of the plugin at planning time fails the query instead of leaving its plan alone, and a generated " +
+        "class that does not compile fails it instead of being interpreted. For tests."
+    )
     .version(Since).booleanConf.createWithDefault(false)
 
   val ExactFloatingPoint = SQLConf.buildConf("spark.phantoms.exactFloatingPoint")

@@ -17,12 +17,13 @@ final class HftaCode(spec: SharedSpec) {
   private val complete =
     spec.relations.indices.filter(r => spec.relations(r).derived || spec.relations(r).ship.isDefined)
 
+  /** Relations with dictionary ids. Derived ones too: what did not fit into memory is read back as blocks. */
+  private val remaps = complete.filter(records(_).dictionaryFields.nonEmpty)
+
   def generate(): (CodeAndComment, Array[Any]) = {
     val derived = complete.filter(spec.relations(_).derived)
     val methods = complete.map(merge) ++ derived.map(derive) ++ complete.map(append) ++ complete.map(initialize) ++
-      spec.queries.indices.map(emit)
-    // Derived relations too: what did not fit into memory is read back as blocks.
-    val remaps = complete.filter(records(_).dictionaryFields.nonEmpty)
+      spec.queries.indices.map(emit) ++ remaps.map(remap) ++ complete.map(contentHash)
     val body =
       s"""
          |public Object generate(Object[] references) { return new PhantomsHfta(references); }
@@ -39,7 +40,7 @@ final class HftaCode(spec: SharedSpec) {
          |    switch (relation) { ${cases(complete, r => s"mergeAll_$r(g, s, count);")} }
          |  }
          |  protected void remap(int relation, long[] t, int o, int[] ids) {
-         |    switch (relation) { ${cases(remaps, r => records(r).rewriteIds("t", "o", id => s"(long) ids[$id]"))} }
+         |    switch (relation) { ${cases(remaps, r => s"remap_$r(t, o, ids);")} }
          |  }
          |  protected void deriveAll(int child, $table g, long[] s, int count) {
          |    switch (child) { ${cases(derived, r => s"deriveAll_$r(g, s, count);")} }
@@ -54,7 +55,7 @@ final class HftaCode(spec: SharedSpec) {
          |    switch (relation) { ${cases(complete, r => s"return append_$r(block, t, o);", breaks = false)} }
          |  }
          |  public long contentHash(int relation, long[] t, int o) {
-         |    switch (relation) { ${cases(complete, contentHash, breaks = false)} }
+         |    switch (relation) { ${cases(complete, r => s"return contentHash_$r(t, o);", breaks = false)} }
          |  }
          |  public ${classOf[UnsafeRow].getName} emit(int query, long[] t, int o) {
          |    switch (query) { ${spec.queries.indices.map(q => s"case $q: return emit_$q(t, o);").mkString("\n")} }
@@ -96,8 +97,18 @@ final class HftaCode(spec: SharedSpec) {
        |  } finally { merged = k; }""".stripMargin
   }
 
+  // A method a relation: all in one would be more than the JVM compiles, and with hundreds of them more than it loads.
   private def contentHash(r: Int): String =
-    s"return $hashing.finish(${records(r).shardHash(spec.relations(r).keys, "t", "o")});"
+    s"""
+       |private long contentHash_$r(long[] t, int o) {
+       |  return $hashing.finish(${records(r).shardHash(spec.relations(r).keys, "t", "o")});
+       |}""".stripMargin
+
+  private def remap(r: Int): String =
+    s"""
+       |private void remap_$r(long[] t, int o, int[] ids) {
+       |  ${records(r).rewriteIds("t", "o", id => s"(long) ids[$id]")}
+       |}""".stripMargin
 
   private def append(r: Int): String =
     s"""

@@ -1,10 +1,15 @@
 package io.phantoms.spark.execute
 
+import java.lang.ref.WeakReference
+
 import scala.util.control.NonFatal
+
+import io.phantoms.spark.PhantomsConf
 
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.expressions.{CodegenObjectFactoryMode, Expression}
-import org.apache.spark.sql.catalyst.expressions.codegen.{CodeAndComment, CodeGenerator}
+import org.apache.spark.sql.catalyst.expressions.codegen.{CodeAndComment, CodeGenerator, GeneratedClass}
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.DataType
 
 /**
@@ -27,7 +32,7 @@ private[execute] final class Kernels[K](
       try instance(source, references)
       catch {
         case e if Kernels.isCompilation(e) =>
-          logWarning(s"spark-phantoms: $what cannot be compiled in this task, which interprets it: $e")
+          logWarning(s"spark-phantoms: $what cannot be compiled in this task, which interprets it: ${Kernels.cause(e)}")
           other()
       }
     case (Some((source, references)), None) => instance(source, references)
@@ -36,7 +41,7 @@ private[execute] final class Kernels[K](
   }
 
   private def instance(source: CodeAndComment, references: Array[Any]): K =
-    CodeGenerator.compile(source)._1.generate(references).asInstanceOf[K]
+    Kernels.compile(source).generate(references).asInstanceOf[K]
 
   /** Whether every task interprets. */
   def isInterpreted: Boolean = generated.isEmpty
@@ -44,6 +49,12 @@ private[execute] final class Kernels[K](
 
 private[execute] object Kernels extends Logging {
   type Mode = CodegenObjectFactoryMode.Value
+
+  /** What a session asks for. A strict one is not to hide that a class does not compile. */
+  def mode(conf: SQLConf): Mode =
+    if (conf.codegenFactoryMode == CodegenObjectFactoryMode.FALLBACK && conf.getConf(PhantomsConf.Strict)) {
+      CodegenObjectFactoryMode.CODEGEN_ONLY
+    } else conf.codegenFactoryMode
 
   /**
    * Decides on the driver, as Spark's projections do: `spark.sql.codegen.factoryMode` may ask for one kind; otherwise
@@ -61,7 +72,7 @@ private[execute] object Kernels extends Logging {
       try new Kernels(what, Some(compiled(generate)), Some(interpreted))
       catch {
         case e if isCompilation(e) =>
-          logWarning(s"spark-phantoms: $what cannot be compiled and is interpreted, which is slower", e)
+          logWarning(s"spark-phantoms: $what cannot be compiled and is interpreted, which is slower: ${cause(e)}")
           new Kernels(what, None, Some(interpreted))
       }
   }
@@ -86,8 +97,34 @@ private[execute] object Kernels extends Logging {
 
   private def compiled(code: (CodeAndComment, Array[Any])): (CodeAndComment, Array[Any]) = {
     val _ = CodeGenerator.compile(code._1)
+    driverLoader = new WeakReference(Thread.currentThread.getContextClassLoader)
     code
   }
+
+  /** What the driver compiled with, in its own process. */
+  @volatile private var driverLoader = new WeakReference[ClassLoader](null)
+
+  /**
+   * Spark keeps compiled classes by class loader, and tasks have one of their own even in the driver's process. Where it
+   * leaves all classes that the driver's can load to that one, the driver's class serves tasks as well, and a class of
+   * megabytes is not compiled twice.
+   */
+  private def compile(source: CodeAndComment): GeneratedClass = {
+    val thread = Thread.currentThread
+    val own = thread.getContextClassLoader
+    val drivers = driverLoader.get
+    if (drivers == null || !Iterator.iterate(own)(_.getParent).takeWhile(_ != null).exists(_ eq drivers)) {
+      CodeGenerator.compile(source)._1
+    } else {
+      thread.setContextClassLoader(drivers)
+      try CodeGenerator.compile(source)._1
+      finally thread.setContextClassLoader(own)
+    }
+  }
+
+  /** The innermost of the failures that each layer wraps; Spark has logged the whole. */
+  @scala.annotation.tailrec
+  private def cause(e: Throwable): String = if (e.getCause == null) e.toString else cause(e.getCause)
 
   /** Failures to make or load a class: beside Janino's own, the JVM's refusal of it and a stack too small to parse it. */
   private def isCompilation(e: Throwable): Boolean = e match {

@@ -60,7 +60,7 @@ final case class LftaExec(
     val columnar = child.supportsColumnar
     val options = LftaOptions.read(conf)
     val kernels =
-      Kernels.lfta(spec, bound, boundFilters, columns, columnar, options.secondChance, conf.codegenFactoryMode)
+      Kernels.lfta(spec, bound, boundFilters, columns, columnar, options.secondChance, Kernels.mode(conf))
     val task = new LftaTask(spec, kernels, options, metrics)
     if (columnar) {
       atLeastOne(child.executeColumnar()).mapPartitions(b => task.run(b, columnar = true))

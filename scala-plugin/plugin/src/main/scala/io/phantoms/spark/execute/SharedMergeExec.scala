@@ -31,7 +31,7 @@ final case class SharedMergeExec(spec: SharedSpec, output: Seq[Attribute], child
   )
 
   override protected def doExecute(): RDD[InternalRow] = {
-    val task = new MergeTask(spec, Kernels.hfta(spec, conf.codegenFactoryMode), metrics)
+    val task = new MergeTask(spec, Kernels.hfta(spec, Kernels.mode(conf)), metrics)
     child.execute().mapPartitions(task.run(_))
   }
 

@@ -79,4 +79,10 @@ final class MergeOnDiskSuite extends AnyFunSuite with BeforeAndAfterAll {
   test("numbers only, one value of the shard key") {
     check("select a, v, count(*) n, sum(v) s from t group by grouping sets ((a, v), (a), (v), ())")
   }
+
+  test("without generated code") {
+    spark.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+    try check("select a, b, count(*) n, sum(v) s, max(d) m, min(b) l from t group by cube(a, b)")
+    finally spark.conf.unset("spark.sql.codegen.factoryMode")
+  }
 }

@@ -37,6 +37,15 @@ final class ClusterSuite extends AnyFunSuite with ClusterSession {
     }
   }
 
+  test("several executors without generated code") {
+    withConf("spark.sql.codegen.factoryMode" -> "NO_CODEGEN") {
+      bothModes {
+        assertSame(PluginSession.union("flows", "v > 10"))
+        assertSame(PluginSession.sets("flows"))
+      }
+    }
+  }
+
   test("a map task that fails once is run again") {
     queries.foreach { case (name, sql) =>
       val answer = expected(sql)

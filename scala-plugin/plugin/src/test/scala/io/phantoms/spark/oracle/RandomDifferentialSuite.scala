@@ -51,7 +51,8 @@ class RandomDifferentialSuite extends AnyFunSuite with RandomConfigurationSuite 
       "spark.sql.adaptive.enabled" -> (random.nextInt(3) > 0).toString,
       "spark.phantoms.chooser" -> (if (random.nextBoolean()) "auto" else "gc"),
       "spark.phantoms.lfta.secondChance" -> random.nextBoolean().toString,
-      "spark.phantoms.blocks.packed" -> random.nextBoolean().toString
+      "spark.phantoms.blocks.packed" -> random.nextBoolean().toString,
+      "spark.sql.codegen.factoryMode" -> (if (seed % 4 == 3) "NO_CODEGEN" else "FALLBACK")
     )
     RandomSharing.seed = Option.when(random.nextInt(4) > 0)(seed)
     RandomSharing.last = "the chooser's"

@@ -1,0 +1,73 @@
+package io.phantoms.spark.oracle
+
+import org.scalatest.Suite
+import org.scalatest.funsuite.AnyFunSuite
+
+/** The same rows and errors without generated code. Plain Spark's side runs as ever. */
+trait InterpretedVariants extends DifferentialSuite { this: Suite =>
+  override protected def variants: Seq[Variant] = super.variants.map { v =>
+    v.copy(label = s"${v.label}, interpreted", confs = v.confs :+ ("spark.sql.codegen.factoryMode" -> "NO_CODEGEN"))
+  }
+}
+
+/** Queries over every type, interpreted and not, from batches and rows. */
+class InterpretedSuite extends AnyFunSuite with DifferentialSuite {
+  override protected def createTables(): Unit = OracleTables.create(spark)
+
+  override protected def variants: Seq[Variant] = for {
+    mode <- Seq("NO_CODEGEN", "FALLBACK")
+    adaptive <- Seq("true", "false")
+  } yield Variant(
+    s"$mode, adaptive $adaptive",
+    Seq("spark.sql.codegen.factoryMode" -> mode, "spark.sql.adaptive.enabled" -> adaptive)
+  )
+
+  private val queries = Seq(
+    "numbers, NULL, NaN and zeros of both signs as keys" ->
+      "select a, by, x, f, count(*), count(z), sum(c), avg(sh) from t group by grouping sets ((a, by), (x, f), (x), ())",
+    "decimals" -> "select d, w, sum(d), avg(d), max(d), sum(w), avg(w), min(w) from t group by cube(d, w)",
+    "strings, binary, structs and arrays" ->
+      "select b, bin, s, r, s.u, max(b), min(upper(b)) from t group by grouping sets ((b, bin), (s, r), (s.u, b), (r))",
+    "times and intervals" ->
+      "select dt, ts, tn, ym, ds, flag, max(ts), sum(ym), avg(ds) from t group by grouping sets ((dt, ts), (tn), (ym, ds, flag))",
+    "filters, FILTER and a condition" ->
+      """select mod(a, 3) k, b, sum(c) filter (where z > 0), max(x) filter (where flag), count(*), grouping_id()
+        |from t where c > -20 and b <> 'k1' group by cube(mod(a, 3), b) having count(*) > 2""".stripMargin,
+    "a union with conditions" ->
+      """select a k, sum(c) v, max(x) m from t group by a having sum(c) > 0
+        |union all select by, count(*), min(x) from t group by by having count(*) > 3
+        |union all select null, sum(sh), avg(c) from t""".stripMargin,
+    // One error each: of two, the faster task's would be reported.
+    "error of a key, with ANSI" -> "select 1 / z, a, count(*) from t group by cube(1 / z, a)",
+    "error of an input, with ANSI" -> "select a, z, sum(cast(c as tinyint)) from t group by cube(a, z)",
+    "error of a sum, with ANSI" ->
+      "select a, z, sum(if(c > 100, 9223372036854775807, c)) from t group by cube(a, z)"
+  )
+
+  for {
+    (name, sql) <- queries
+    input <- OracleTables.inputs
+    ansi <- Seq("true", "false")
+  } test(s"$name over $input, ANSI $ansi") {
+    OracleTables.use(spark, input)
+    withConf("spark.sql.ansi.enabled" -> ansi) {
+      val error = Option.when(name.startsWith("error"))(plain(spark.sql(sql)).result.left.toOption).flatten
+      assert(error.isDefined == (name.startsWith("error") && ansi == "true"))
+      checkSharedSql(sql, fails = error)
+    }
+  }
+
+  test("inputs without a row and without a file") {
+    Seq("none", "nothing").foreach { t =>
+      checkSharedSql(s"select a, b, count(*), sum(c) from $t group by cube(a, b)")
+      checkSharedSql(
+        s"select a k, count(*) n, max(b) m from $t group by a union all select null, count(c), min(b) from $t"
+      )
+    }
+  }
+}
+
+class InterpretedAggregateTrapsSuite
+    extends AnyFunSuite with RandomConfigurationSuite with InterpretedVariants with TrapTables with AggregateTraps {
+  override protected def seeds: Seq[Long] = Seq(3L)
+}
