@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -85,7 +86,12 @@ def noop(df: DataFrame) -> None:
 
 
 def settle() -> None:
-    """Let files on their way to the disk get there, so that no form pays for the shuffle of the one before it."""
+    """Let what a run left behind come to an end, so that no form pays for the one before it.
+
+    Files on their way to the disk get there; the JVM's concurrent marking, Spark's removal of shuffle files and the
+    compiler's queue have a second.
+    """
+    time.sleep(1.0)
     if hasattr(os, "sync"):
         os.sync()
 

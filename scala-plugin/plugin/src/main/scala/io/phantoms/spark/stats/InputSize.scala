@@ -4,9 +4,6 @@ import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.FileStatus
-import org.apache.orc.OrcFile
-import org.apache.parquet.hadoop.ParquetFileReader
-import org.apache.parquet.hadoop.util.HadoopInputFile
 
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.catalog.CatalogStatistics
@@ -113,9 +110,9 @@ object InputSize extends Logging {
 
   /** Rows by file footers, scaled from at most [[Footers]] evenly spread files to all by their bytes. */
   private def footerRows(session: SparkSession, leaf: LeafNode, files: Seq[FileStatus]): Option[Double] = {
-    val read: Option[(FileStatus, Configuration) => Long] = format(leaf) match {
-      case f if f.contains("parquet") => Some(parquetRows)
-      case f if f.contains("orc") => Some(orcRows)
+    val read: Option[(FileStatus, () => Configuration) => Long] = format(leaf) match {
+      case f if f.contains("parquet") => Some(FooterRows.parquet)
+      case f if f.contains("orc") => Some(FooterRows.orc)
       case _ => None
     }
     val filled = files.filter(_.getLen > 0).toIndexedSeq
@@ -124,22 +121,10 @@ object InputSize extends Logging {
       else {
         val n = math.min(Footers, filled.size)
         val chosen = (0 until n).map(i => filled((i.toLong * filled.size / n).toInt))
-        val conf = session.sessionState.newHadoopConf()
-        chosen.map(rowsOf(_, conf)).sum.toDouble * filled.map(_.getLen.toDouble).sum / chosen.map(_.getLen.toDouble).sum
+        lazy val conf = session.sessionState.newHadoopConf()
+        chosen.map(rowsOf(_, () => conf)).sum.toDouble * filled.map(_.getLen.toDouble).sum / chosen.map(_.getLen.toDouble).sum
       }
     }
-  }
-
-  private def parquetRows(file: FileStatus, conf: Configuration): Long = {
-    val reader = ParquetFileReader.open(HadoopInputFile.fromStatus(file, conf))
-    try reader.getRecordCount
-    finally reader.close()
-  }
-
-  private def orcRows(file: FileStatus, conf: Configuration): Long = {
-    val reader = OrcFile.createReader(file.getPath, OrcFile.readerOptions(conf))
-    try reader.getNumberOfRows
-    finally reader.close()
   }
 
   private def format(leaf: LeafNode): String = (leaf match {
