@@ -7,11 +7,12 @@ ROWS ?= 3000000
 NAME ?= nfc22
 REPEAT ?= 3
 
-.PHONY: demo bench test lint-scala test-scala test-python lint jar docs-conf clean help
+.PHONY: demo bench bench-tables test lint-scala test-scala test-python lint jar docs-conf clean help
 
 help:
 	@echo "make demo [ROWS=3000000]            the 22 NetFlow reports, plugin off and on"
 	@echo "make bench NAME=nfc22|smap4|cube4   times beside plain Spark and DuckDB"
+	@echo "make bench-tables [FULL=full]       what a row costs in the tables, beside plain arrays"
 	@echo "make test                           Scala and Python suites and linters"
 	@echo "make jar | docs-conf | clean"
 
@@ -35,13 +36,17 @@ demo: $(VENV)/.run jar
 bench: $(VENV)/.dev jar
 	$(PY) -m phantoms.cli.main bench $(NAME) --repeat $(REPEAT) --json benchmarks/$(NAME).json
 
+# The tables alone, without Spark around them.
+bench-tables:
+	./build/sbt "bench/Jmh/runMain io.phantoms.spark.bench.TableReport benchmarks/results/tables.json $(FULL)"
+
 test: lint lint-scala test-scala test-python
 
 lint-scala:
-	./build/sbt scalafmtCheckAll scalafmtSbtCheck
+	./build/sbt scalafmtCheckAll bench/scalafmtCheck scalafmtSbtCheck
 
 test-scala:
-	./build/sbt test
+	./build/sbt test bench/compile
 
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff check python tests examples
@@ -56,4 +61,4 @@ docs-conf:
 
 clean:
 	rm -rf $(VENV) .data dist python/phantoms/jars target project/target project/project
-	rm -rf scala-plugin/core/target scala-plugin/plugin/target spark-warehouse
+	rm -rf scala-plugin/*/target spark-warehouse
