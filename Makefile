@@ -10,13 +10,14 @@ SWEEP_ROWS ?= 2000000
 POINTS ?=
 RESUME ?=
 
-.PHONY: demo bench sweep test lint-scala test-scala test-python lint jar docs-conf clean help
+.PHONY: demo bench bench-tables sweep test lint-scala test-scala test-python lint jar docs-conf clean help
 
 help:
 	@echo "make demo [ROWS=3000000]            the 22 NetFlow reports, plugin off and on"
 	@echo "make bench NAME=nfc22|smap4|cube4   times beside plain Spark, DuckDB, Polars, chDB"
 	@echo "make sweep [SWEEP_ROWS=2000000] [POINTS='16@1 64@'] [RESUME=1]"
 	@echo "                                    plain Spark and plugin, 2 to 64 sets, coarse to fine"
+	@echo "make bench-tables [FULL=full]       what a row costs in the tables, beside plain arrays"
 	@echo "make test                           Scala and Python suites and linters"
 	@echo "make jar | docs-conf | clean"
 
@@ -45,13 +46,17 @@ sweep: $(VENV)/.dev jar
 	  $(if $(POINTS),--points $(POINTS)) $(if $(RESUME),--resume) \
 	  --json benchmarks/results/sweep.json --plot docs/images/sweep.png
 
+# The tables alone, without Spark around them.
+bench-tables:
+	./build/sbt "bench/Jmh/runMain io.phantoms.spark.bench.TableReport benchmarks/results/tables.json $(FULL)"
+
 test: lint lint-scala test-scala test-python
 
 lint-scala:
-	./build/sbt scalafmtCheckAll scalafmtSbtCheck
+	./build/sbt scalafmtCheckAll bench/scalafmtCheck scalafmtSbtCheck
 
 test-scala:
-	./build/sbt test
+	./build/sbt test bench/compile
 
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff check python tests examples
@@ -66,4 +71,4 @@ docs-conf:
 
 clean:
 	rm -rf $(VENV) .data dist python/phantoms/jars target project/target project/project
-	rm -rf scala-plugin/core/target scala-plugin/plugin/target spark-warehouse
+	rm -rf scala-plugin/*/target spark-warehouse

@@ -18,4 +18,11 @@ lazy val plugin = (project in file("scala-plugin/plugin"))
   .settings(libraryDependencies ++= scalatest +: sparkDependencies)
   .settings(oneJar(core), sparkTests, buildInfo)
 
+// Measures the tables without Spark around them; in no jar, and run by hand: `make bench-tables`.
+lazy val bench = (project in file("scala-plugin/bench"))
+  .dependsOn(plugin)
+  .enablePlugins(JmhPlugin)
+  .settings(name := "phantoms-bench", publish / skip := true, libraryDependencies += lane.sql)
+  .settings(tableBenchmarks)
+
 lazy val root = (project in file(".")).aggregate(core, plugin).settings(publish / skip := true)

@@ -45,6 +45,14 @@ object PhantomsBuild {
     }.taskValue
   )
 
+  /** The benchmarks' JVMs inherit what the one that starts them was given. */
+  val tableBenchmarks: Seq[Setting[_]] = Seq(
+    Compile / run / baseDirectory := (ThisBuild / baseDirectory).value,
+    Compile / run / javaOptions ++= Seq("-Xmx3g", "-XX:+UseParallelGC", "-Dlog4j2.level=ERROR") ++ opened.map(open)
+  )
+
+  private def open(p: String): String = s"--add-opens=java.base/$p=ALL-UNNAMED"
+
   val sparkTests: Seq[Setting[_]] = Seq(
     Test / fork := true,
     Test / parallelExecution := false,
@@ -61,7 +69,7 @@ object PhantomsBuild {
       "-Dio.netty.tryReflectionSetAccessible=true",
       "-Dio.netty.allocator.type=pooled",
       "-Duser.timezone=UTC"
-    ) ++ opened.map(p => s"--add-opens=java.base/$p=ALL-UNNAMED") ++
+    ) ++ opened.map(open) ++
       // Knobs of the suites, such as phantoms.fuzz, reach the forked JVM.
       sys.props.collect { case (k, v) if k.startsWith("phantoms.") => s"-D$k=$v" }
   )

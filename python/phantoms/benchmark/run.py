@@ -206,7 +206,7 @@ def run(
     measured: dict[str, list[float]] = {form: [] for form in chosen}
     for i in range(repeat):
         for form in chosen if i % 2 == 0 else reversed(chosen):
-            settle()
+            settle(spark)
             measured[form].append(once(form))
             log(f"  round {i + 1}: {form:<15} {measured[form][-1]:9.3f} s")
     for engine in others.values():

@@ -226,7 +226,7 @@ def _measure(spark: SparkSession, point: Point, rows: int, repeat: int, log: Log
     times: dict[str, list[float]] = {form: [] for form in FORMS}
     for i in range(repeat):
         for form in FORMS if i % 2 == 0 else reversed(FORMS):
-            settle()
+            settle(spark)
             times[form].append(_timed(spark, form, query, acted[form]))
             log(f"  round {i + 1}: {form:<12} {times[form][-1]:9.3f} s")
     medians = {form: statistics.median(t) for form, t in times.items()}
