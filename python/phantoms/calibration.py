@@ -179,7 +179,7 @@ def calibrate(
 
     Runs some thirty small jobs with known configurations over generated data, with the plugin and without, and fits the
     constants to the CPU time of their stages by regression. Takes about a minute on two idle cores. Without calibration
-    the chooser uses defaults, which suit a present-day x86 server.
+    the chooser uses defaults, which were set by hand.
 
     Parameters
     ----------

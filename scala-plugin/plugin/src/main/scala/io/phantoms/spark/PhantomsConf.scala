@@ -131,7 +131,7 @@ object PhantomsConf {
     .doc(
       "Constants of the cost model, in nanoseconds, as phantoms.calibrate measures them: 'c1=12,c2=140', the same as a " +
         "JSON object, or a file on the driver that holds either (Calibration.save writes one). Constants that are not " +
-        "named, and all when it is empty, have their defaults: those of one x86 core at 3 GHz."
+        "named, and all when it is empty, have their defaults."
     )
     .version(Since).stringConf.transform(MachineConf.checked).createWithDefault("")
 

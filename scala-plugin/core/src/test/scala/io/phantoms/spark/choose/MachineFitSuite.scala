@@ -29,19 +29,21 @@ class MachineFitSuite extends AnyFunSuite {
       val (probes, bypassed) = if (random.nextBoolean()) (roots * rows, 0.0) else (0.0, roots * rows)
       val shipped = if (bypassed > 0) bypassed else probes * random.nextDouble()
       val extra = shipped * 8 * random.nextInt(6)
+      val input = roots * rows * 8 * random.nextInt(6)
       val received = shipped
       val merges = received * (1 + random.nextDouble()) + rows * random.nextInt(4)
       val emitted = rows * random.nextDouble() * 3
       val tasks = 2 + random.nextInt(4)
       // A third of c2 is paid by the map task.
       val map = rows * truth.scanRow + (probes + CostModel.PassThrough * bypassed) * truth.c1 +
-        shipped * truth.c2 / 3 + extra * truth.c2PerByte / 2 + tasks * 3e6
+        input * 1.3 + shipped * truth.c2 / 3 + extra * truth.c2PerByte / 2 + tasks * 3e6
       val reduce = received * truth.c2 * 2 / 3 + extra * truth.c2PerByte / 2 + merges * truth.merge +
         emitted * truth.emit + tasks * 3e6
       SharedRun(
         rows,
         probes,
         bypassed,
+        input,
         shipped,
         extra,
         tasks,
@@ -67,8 +69,8 @@ class MachineFitSuite extends AnyFunSuite {
     MachineConstants.of(fit.machine).zip(MachineConstants.of(truth)).foreach { case ((name, found), (_, t)) =>
       assert(math.abs(found / t - 1) < 1e-6, s"$name: $found, not $t")
     }
-    assert(fit.clamped.isEmpty && fit.fits.map(_._1) == Seq("map", "reduce", "plain"))
-    assert(fit.fits.forall(_._2.r2 > 1 - 1e-9))
+    assert(fit.clamped.isEmpty && fit.regressions.map(_.name) == Seq("map", "reduce", "plain"))
+    assert(fit.regressions.forall(_.fit.r2 > 1 - 1e-9))
   }
 
   test("and roughly so when times are off by three per cent") {
@@ -111,8 +113,9 @@ class MachineFitSuite extends AnyFunSuite {
     val expected = SharedRun.expected(problem, configuration)
     // 16 MB in each of two shards: three doublings of the 2 MB that a cache holds.
     assert(math.abs(expected.received - (1 + 0.6 * math.log(1e6 * 32 / 2 / (2 << 20)) / math.log(2))) < 1e-9)
-    assert(expected.derived == 1.0 && expected.extraBytes == 0.0)
-    assert(SharedRun.expected(problem.copy(bufferBits = 448), configuration).extraBytes == 40.0)
+    assert(expected.derived == 1.0 && expected.extraBytes == 0.0 && expected.inputBytes == 0.0)
+    val wide = SharedRun.expected(problem.copy(bufferBits = 448), configuration)
+    assert(wide.extraBytes == 40.0 && wide.inputBytes == 40.0)
   }
 
   test("constants by name") {

@@ -9,7 +9,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 
 import io.phantoms.spark.{BuildInfo, MachineConf}
-import io.phantoms.spark.choose.{Machine, MachineConstants}
+import io.phantoms.spark.choose.{Fit, Machine, MachineConstants}
 import io.phantoms.spark.stats.StatisticsException
 
 /** Calibration as the Python facade and scripts reach it: plain types only. */
@@ -23,8 +23,8 @@ object CalibrateApi {
    * @param directory null: a temporary directory of the driver
    * @return `{"format": "phantoms-machine", "version": 1, "spark", "cores", "rows", "repeat", "seed", "seconds",
    *   "constants": {NAME: nanoseconds}, "defaults": likewise, "clamped": [{"name", "measured", "used"}], "fits": {"map",
-   *   "reduce", "plain": {"r2", "median_error", "runs": [{"job", "measured", "predicted"}]}}}`: what
-   *   `spark.phantoms.machine` reads. Times in nanoseconds unless named otherwise.
+   *   "reduce", "plain": {"r2", "median_error", "nanos_per": {COUNT: nanoseconds}, "runs": [{"job", "measured",
+   *   "predicted", "counts"}]}}}`: what `spark.phantoms.machine` reads. Times in nanoseconds unless named otherwise.
    * @throws StatisticsException if an option is out of range, or the executors are elsewhere and no directory is given
    */
   def calibrateJson(session: SparkSession, rows: Long, repeat: Int, seed: Long, directory: String): String = {
@@ -58,11 +58,24 @@ object CalibrateApi {
       "clamped" -> JArray(result.fit.clamped.toList.map { c =>
         JObject("name" -> JString(c.name), "measured" -> number(c.measured), "used" -> number(c.used))
       }),
-      "fits" -> JObject(result.fit.fits.toList.map { case (name, fit) =>
-        val runs = result.residuals(name).toList.map { r =>
-          JObject("job" -> JString(r.job), "measured" -> number(r.measured), "predicted" -> number(r.predicted))
+      "fits" -> JObject(result.fit.regressions.toList.map { regression =>
+        val runs = result.jobs(regression.name).zip(regression.observations).zip(regression.fit.predicted).map {
+          case ((job, o), predicted) =>
+            JObject(
+              "job" -> JString(job),
+              "measured" -> number(o.nanos),
+              "predicted" -> number(predicted),
+              "counts" -> JObject(o.counts.toList.map { case (name, n) => name -> number(n) })
+            )
         }
-        name -> JObject("r2" -> number(fit.r2), "median_error" -> number(fit.medianError), "runs" -> JArray(runs))
+        val Fit(coefficients, _, r2, medianError) = regression.fit
+        val prices = regression.observations.head.counts.map(_._1).zip(coefficients)
+        regression.name -> JObject(
+          "r2" -> number(r2),
+          "median_error" -> number(medianError),
+          "nanos_per" -> JObject(prices.toList.map { case (name, n) => name -> number(n) }),
+          "runs" -> JArray(runs.toList)
+        )
       })
     )
   )

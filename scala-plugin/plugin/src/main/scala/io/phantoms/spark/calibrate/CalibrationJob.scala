@@ -43,7 +43,7 @@ private[calibrate] object Place {
  *
  * @param queries letters of the grouping columns of each groupBy
  * @param nodes the configuration, parents first; empty: plain Spark
- * @param wide more aggregates, so that entries are 40 bytes wider
+ * @param wide more aggregates: 7 words of an entry instead of 2
  */
 private[calibrate] final case class CalibrationJob(
     name: String,
@@ -55,7 +55,8 @@ private[calibrate] final case class CalibrationJob(
   import CalibrationJob._
 
   def sql: String = queries.map { keys =>
-    val columns = Columns.map { case (c, _) => if (keys.contains(c)) s"$c" else s"cast(null as int) as $c" }
+    val columns = Columns.take(if (queries.exists(_.exists(Dependent))) Columns.size else Independent)
+      .map(c => if (keys.contains(c)) c.toString else s"cast(null as int) as $c")
     val aggregates = "count(*) as n" +: "sum(v) as sv" +:
       (if (wide) Seq("min(v) as lv", "max(v) as hv", "sum(w) as sw", "min(w) as lw", "max(w) as hw") else Nil)
     s"select ${(columns ++ aggregates).mkString(", ")} from ${table.name} group by ${keys.mkString(", ")}"
@@ -81,18 +82,37 @@ private[calibrate] object CalibrationJob {
   import CalibrationTable.Quarter
   import Place._
 
-  /** Grouping columns with their number of values; all independent of each other. */
-  val Columns: Seq[(Char, Int)] = Seq('a' -> 32, 'b' -> 64, 'c' -> 128, 'd' -> 256)
+  /** Grouping columns that do not depend on each other, with their number of values. */
+  private val Values: Seq[(Char, Int)] = Seq('a' -> 32, 'b' -> 64, 'c' -> 128, 'd' -> 256)
+  private val Independent = Values.size
+
+  /** Columns that follow from a, b and c: with them keys are wider, and groups as many. */
+  private val Dependent: Set[Char] = Set('e', 'f', 'g', 'h')
+
+  /** All grouping columns. */
+  val Columns: Seq[Char] = Values.map(_._1) ++ Dependent.toSeq.sorted
+
+  /** All columns of the input, over `id`. */
+  def columns(seed: Long): Seq[String] = {
+    def hash(i: Int) = s"xxhash64(id, ${seed}L, $i)"
+    val keys = Values.zipWithIndex.map { case ((name, n), i) => name -> s"cast(pmod(${hash(i)}, $n) as int)" }.toMap
+    val following = Seq("ab", "ac", "bc", "abc").zip(Dependent.toSeq.sorted).map { case (from, name) =>
+      name -> s"cast(pmod(xxhash64(${from.map(keys).mkString(", ")}), 50000) as int)"
+    }
+    val measures = Seq('v', 'w').zipWithIndex.map { case (name, i) => name -> s"pmod(${hash(9 + i)}, 5000)" }
+    (Values.map(_._1).map(c => c -> keys(c)) ++ following ++ measures).map { case (name, e) => s"$e as $name" }
+  }
 
   /** Reduce partitions of a relation with a shard key. */
   val Shards: Int = 2
 
-  /** Groups of a set of columns among `rows` rows drawn at random. */
+  /** Groups among `rows` rows of a set of columns, which has dependent ones only beside those they follow from. */
   def groups(keys: Iterable[Char], rows: Double): Double = {
-    val all = keys.map(Columns.toMap.apply(_).toDouble).product
+    val all = keys.map(Values.toMap.getOrElse(_, 1).toDouble).product
     if (all <= 1) 1.0 else -all * math.expm1(rows * math.log1p(-1 / all))
   }
 
+  private val All = "abcdefgh"
   private val Pairs = Seq("ab", "cd", "ac", "bd", "ad", "bc")
 
   /** Each relation fed by the input and shipped, with a table of as many buckets. */
@@ -119,6 +139,7 @@ private[calibrate] object CalibrationJob {
     )
   )
 
+  // Narrow entries, and such as reports have: what the cost model takes for one price, whatever the width.
   private val reduceSide: Seq[CalibrationJob] = Seq(
     CalibrationJob("large, shipped", Seq("abc", "abd"), Seq("abc", "abd").map(Node(_, -1, 0, Ship("a")))),
     CalibrationJob(
@@ -126,32 +147,50 @@ private[calibrate] object CalibrationJob {
       Seq("abcd", "ab", "ac", "ad"),
       Node("abcd", -1, 0, Ship("a")) +: Seq("ab", "ac", "ad").map(Node(_, 0, 0, Derive))
     ),
+    derived("large, derived", "abcd", wide = false),
+    derived("wide, derived", All, wide = true),
     CalibrationJob(
-      "large, derived",
-      Seq("abcd", "abc", "abd", "acd", "ab"),
-      Node(
-        "abcd",
-        -1,
-        0,
-        Ship("a")
-      ) +: (Seq("abc", "abd", "acd").map(Node(_, 0, 0, Derive)) :+ Node("ab", 1, 0, Derive))
+      "wide, narrow derived",
+      Seq(All, "ab", "ac", "ad"),
+      Node(All, -1, 0, Ship("a")) +: Seq("ab", "ac", "ad").map(Node(_, 0, 0, Derive)),
+      wide = true
     ),
+    CalibrationJob("wide keys, shipped", Seq(All, "abc"), Seq(All, "abc").map(Node(_, -1, 0, Ship("a")))),
     CalibrationJob("many results", Seq.fill(4)("abcd"), Seq(Node("abcd", -1, 0, Ship("a")))),
-    CalibrationJob("many results of few", Seq.fill(6)("abd"), Seq(Node("abd", -1, 1 << 17, Ship("a"))))
+    CalibrationJob("many results of few", Seq.fill(6)("abd"), Seq(Node("abd", -1, 1 << 17, Ship("a")))),
+    CalibrationJob("many wide results", Seq.fill(3)(All), Seq(Node(All, -1, 0, Ship("a"))), wide = true)
+  )
+
+  private def derived(name: String, root: String, wide: Boolean) = CalibrationJob(
+    name,
+    Seq(root, s"abc${root.drop(4)}", "abd", "acd", "ab"),
+    Seq(
+      Node(root, -1, 0, Ship("a")),
+      Node(s"abc${root.drop(4)}", 0, 0, Derive),
+      Node("abd", 0, 0, Derive),
+      Node("acd", 0, 0, Derive),
+      Node("ab", 1, 0, Derive)
+    ),
+    wide
   )
 
   private val smaller: Seq[CalibrationJob] =
-    (mapSide.filter(j => Set("tables of 4", "no tables of 2")(j.name)) ++
-      reduceSide.filter(j => Set("large, derived", "many results")(j.name)))
+    (mapSide.filter(_.name == "tables of 4") ++
+      reduceSide.filter(j => Set("large, derived", "wide, derived", "many results")(j.name)))
       .map(j => j.copy(name = s"${j.name}, fewer rows", table = Quarter))
 
   /** Jobs that share. */
   val shared: Seq[CalibrationJob] = mapSide ++ reduceSide ++ smaller
 
   /** Single groupBys of plain Spark. */
-  val plain: Seq[CalibrationJob] =
-    Seq("ab", "cd", "abc", "abd", "abcd").map(k => CalibrationJob(s"plain $k", Seq(k), Nil)) ++
-      Seq("ab", "abd", "abcd").map(k => CalibrationJob(s"plain $k, fewer rows", Seq(k), Nil, table = Quarter))
+  val plain: Seq[CalibrationJob] = {
+    def one(keys: String, wide: Boolean) =
+      CalibrationJob(s"plain $keys${if (wide) ", wide" else ""}", Seq(keys), Nil, wide)
+    val whole = Seq("ab", "cd", "abd", "abcd").map(one(_, wide = false)) ++
+      Seq("ab", "abc", All).map(one(_, wide = true))
+    whole ++ whole.filter(j => Set("ab", "abcd", All)(j.queries.head))
+      .map(j => j.copy(name = s"${j.name}, fewer rows", table = Quarter))
+  }
 
   /** The smallest shared job, for what starting one more stage costs. */
   val least: CalibrationJob = flat("least", Seq("a", "b"), 1 << 10).copy(table = CalibrationTable.Few)

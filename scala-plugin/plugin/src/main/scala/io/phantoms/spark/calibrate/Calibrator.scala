@@ -25,13 +25,10 @@ final case class CalibrationOptions(
     directory: Option[String] = None
 )
 
-/** A job's work in one of the regressions: nanoseconds measured and predicted by the constants found. */
-final case class CalibrationResidual(job: String, measured: Double, predicted: Double)
-
-/** @param residuals by regression, in the order of its jobs */
+/** @param jobs names by regression, in the order of its observations */
 final case class CalibrationResult(
     fit: MachineFit,
-    residuals: Map[String, Seq[CalibrationResidual]],
+    jobs: Map[String, Seq[String]],
     options: CalibrationOptions,
     cores: Int,
     seconds: Double
@@ -71,15 +68,8 @@ final class Calibrator(user: SparkSession, options: CalibrationOptions) {
         of.head.copy(nanos = median(of.map(_.nanos)))
       }
       val fit = MachineFit(sharedRuns, plainRuns, fixed())
-      val measured = Map(
-        "map" -> shared.map(_.name).zip(sharedRuns.map(_.mapNanos)),
-        "reduce" -> shared.map(_.name).zip(sharedRuns.map(_.reduceNanos)),
-        "plain" -> plain.map(_.name).zip(plainRuns.map(_.nanos))
-      )
-      val residuals = fit.fits.map { case (name, f) =>
-        name -> measured(name).zip(f.predicted).map { case ((job, m), p) => CalibrationResidual(job, m, p) }
-      }
-      CalibrationResult(fit, residuals.toMap, options, cores, (System.nanoTime() - start) / 1e9)
+      val names = Map("map" -> shared, "reduce" -> shared, "plain" -> plain).view.mapValues(_.map(_.name)).toMap
+      CalibrationResult(fit, names, options, cores, (System.nanoTime() - start) / 1e9)
     } finally {
       context.removeSparkListener(times)
       val _ = files.delete(folder, true)
@@ -99,11 +89,6 @@ final class Calibrator(user: SparkSession, options: CalibrationOptions) {
   }
 
   private def write(table: CalibrationTable, folder: Path): Unit = {
-    val columns = CalibrationJob.Columns.zipWithIndex.map { case ((name, values), i) =>
-      s"cast(pmod(xxhash64(id, ${options.seed}L, $i), $values) as int) as $name"
-    } ++ Seq("v", "w").zipWithIndex.map { case (name, i) =>
-      s"pmod(xxhash64(id, ${options.seed}L, ${9 + i}), 5000) as $name"
-    }
     val path = new Path(folder, table.name).toString
     // Work is counted over all tasks: more of them would only add to what starting them costs.
     session.range(
@@ -111,7 +96,8 @@ final class Calibrator(user: SparkSession, options: CalibrationOptions) {
       table.rows(options.rows),
       1,
       math.min(cores, Calibrator.MostFiles)
-    ).selectExpr(columns: _*).write.parquet(path)
+    )
+      .selectExpr(CalibrationJob.columns(options.seed): _*).write.parquet(path)
     session.read.parquet(path).createOrReplaceTempView(table.name)
   }
 
@@ -129,6 +115,7 @@ final class Calibrator(user: SparkSession, options: CalibrationOptions) {
       rows = mapSide("rows"),
       probes = mapSide("probes"),
       bypassed = mapSide("bypassed"),
+      inputBytes = mapSide("rows") * expected.inputBytes,
       shipped = shipped,
       extraBytes = shipped * expected.extraBytes,
       mapTasks = stages.head.tasks,
@@ -171,7 +158,10 @@ final class Calibrator(user: SparkSession, options: CalibrationOptions) {
     df
   }
 
-  /** Elapsed time of the smallest shared job, beyond that of reading its input in one stage. */
+  /**
+   * Elapsed time of the smallest shared job, beyond that of reading its input in one stage. Waiting has no CPU time, and
+   * neighbours only ever make it longer: the shortest of many runs counts.
+   */
   private def fixed(): Double = {
     def elapsed(df: DataFrame): Double = {
       val start = System.nanoTime()
@@ -181,8 +171,7 @@ final class Calibrator(user: SparkSession, options: CalibrationOptions) {
     val job = CalibrationJob.least
     val runs = (1 to Calibrator.FixedRuns)
       .map(_ => (elapsed(shared(job)._1), elapsed(planned(session.table(job.table.name)))))
-      .drop(Calibrator.FixedRuns / 4)
-    math.max(0.0, median(runs.map(_._1)) - median(runs.map(_._2)))
+    math.max(0.0, runs.map(_._1).min - runs.map(_._2).min)
   }
 
   private def median(values: Seq[Double]): Double = {
@@ -200,7 +189,7 @@ private object Calibrator {
 
   val MostFiles: Int = 4
 
-  val FixedRuns: Int = 12
+  val FixedRuns: Int = 16
 
   /** Runs a query to its last row, in one job. In an object: what executors get must not hold the calibrator. */
   def consume(df: DataFrame): Unit = df.queryExecution.toRdd.foreach(_ => ())

@@ -48,9 +48,7 @@ final class CalibratorSuite extends AnyFunSuite with PluginSession {
     Calibrator.Confs.foreach { case (k, v) => session.conf.set(k, v) }
     val rows = 3000L
     CalibrationTable.all.foreach { t =>
-      val columns = CalibrationJob.Columns.map { case (c, n) => s"cast(pmod(xxhash64(id, '$c'), $n) as int) as $c" }
-      session.range(rows).selectExpr(columns ++ Seq("id % 13 as v", "id % 17 as w"): _*).write
-        .mode("overwrite").parquet(s"$folder/${t.name}")
+      session.range(rows).selectExpr(CalibrationJob.columns(5): _*).write.parquet(s"$folder/${t.name}")
       session.read.parquet(s"$folder/${t.name}").createOrReplaceTempView(t.name)
     }
     (CalibrationJob.shared :+ CalibrationJob.least).foreach { job =>
