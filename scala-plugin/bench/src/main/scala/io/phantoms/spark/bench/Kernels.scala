@@ -54,7 +54,8 @@ object Kernels {
     val s = spec(words, buckets, 0)
     val types: IndexedSeq[DataType] = s.keys.map(_.dataType) :+ LongType
     val inputs = types.zipWithIndex.map { case (t, i) => BoundReference(i, t, nullable = true) }
-    val (source, references) = new LftaCode(s, inputs, Nil, types.map((_, true)), columnar = true).generate()
+    val (source, references) =
+      new LftaCode(s, inputs, Nil, types.map((_, true)), columnar = true, secondChance = false).generate()
     val kernel = CodeGenerator.compile(source)._1.generate(references).asInstanceOf[LftaKernel]
     kernel.open(
       new ByteDictionary(Unlimited),
@@ -64,7 +65,9 @@ object Kernels {
       Array.fill(Shards)(false),
       s.layouts.map(_.stride).toArray,
       Array(Integer.numberOfTrailingZeros(math.max(1, buckets))),
-      LftaTask.LargestBlock
+      LftaTask.LargestBlock,
+      true,
+      LftaKernel.WINDOW
     )
     kernel
   }
