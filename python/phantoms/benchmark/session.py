@@ -39,12 +39,9 @@ def settings() -> dict[str, str]:
     of as many input splits as cores would each slow plain Spark down on a small machine: four of either per core.
     """
     n = cores()
-    memory = driver_memory()
     return {
         "spark.master": f"local[{n}]",
-        "spark.driver.memory": memory,
-        # The heap is there from the start, so that collecting it between runs does not make the next one grow it again.
-        "spark.driver.extraJavaOptions": f"-Xms{memory}",
+        "spark.driver.memory": driver_memory(),
         "spark.sql.shuffle.partitions": str(4 * n),
         "spark.sql.files.minPartitionNum": str(max(4, 2 * n)),
         "spark.sql.session.timeZone": "UTC",
@@ -58,8 +55,11 @@ def open_session(app: str, plugin: bool, extra: dict[str, str] | None = None) ->
     """Start the session, with the plugin in it unless `plugin` is false."""
     from pyspark.sql import SparkSession
 
+    confs = {**settings(), **(extra or {})}
+    # The heap is there from the start, so that collecting it between runs does not make the next one grow it again.
+    confs.setdefault("spark.driver.extraJavaOptions", f"-Xms{confs['spark.driver.memory']}")
     builder = SparkSession.builder.appName(app)
-    for key, value in {**settings(), **(extra or {})}.items():
+    for key, value in confs.items():
         builder = builder.config(key, value)
     if plugin:
         builder = configure(builder)
@@ -94,7 +94,8 @@ def settle(spark: SparkSession) -> None:
     Spark removes shuffle files once the garbage collector finds that nothing refers to them, which after plain Spark's
     runs is gigabytes in the middle of the next one. Files on their way to the disk get there.
     """
-    spark._jvm.System.gc()
+    if spark._jvm is not None:
+        spark._jvm.System.gc()
     time.sleep(1.0)
     if hasattr(os, "sync"):
         os.sync()
