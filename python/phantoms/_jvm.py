@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from phantoms.errors import PhantomsError
@@ -57,6 +58,17 @@ def api(spark: SparkSession, name: str = API) -> Any:
             "Build the session with phantoms.configure(SparkSession.builder).getOrCreate() before any other session.",
         )
     return found
+
+
+def call(code: str, hint: str, what: str, action: Callable[[], Any]) -> Any:
+    """Do something in the JVM; an error of its is raised as a `PhantomsError` that says `what` failed."""
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    try:
+        return action()
+    except (Py4JJavaError, PySparkException) as e:
+        raise PhantomsError(code, f"{what}: {java_error(e)}", hint) from e
 
 
 def session_of(df: DataFrame) -> SparkSession:

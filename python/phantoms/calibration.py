@@ -146,15 +146,7 @@ class Calibration:
 
 
 def _call(what: str, action: Callable[[], Any]) -> Any:
-    from py4j.protocol import Py4JJavaError
-    from pyspark.errors import PySparkException
-
-    try:
-        return action()
-    except (Py4JJavaError, PySparkException) as e:
-        raise PhantomsError(
-            "BAD_CALIBRATION", f"{what}: {_jvm.java_error(e)}", "Correct the argument or the file."
-        ) from e
+    return _jvm.call("BAD_CALIBRATION", "Correct the argument or the file.", what, action)
 
 
 def _count(name: str, value: int) -> int:

@@ -31,15 +31,7 @@ def _session(spark: SparkSession | None) -> SparkSession:
 
 
 def _call(what: str, action: Callable[[], Any]) -> Any:
-    from py4j.protocol import Py4JJavaError
-    from pyspark.errors import PySparkException
-
-    try:
-        return action()
-    except (Py4JJavaError, PySparkException) as e:
-        raise PhantomsError(
-            "BAD_STATISTICS", f"{what}: {_jvm.java_error(e)}", "Check the table, the column names and the file."
-        ) from e
+    return _jvm.call("BAD_STATISTICS", "Check the table, the column names and the file.", what, action)
 
 
 def _positive(name: str, value: float) -> None:

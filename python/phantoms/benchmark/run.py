@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 from phantoms.benchmark import answers
 from phantoms.benchmark.engines import ENGINES, Engine
-from phantoms.benchmark.session import describe, noop, open_session, register, require_plain, require_shared, settle
+from phantoms.benchmark.session import (
+    describe,
+    noop,
+    open_session,
+    register,
+    require_plain,
+    require_repeat,
+    require_shared,
+    settle,
+    switch,
+)
 from phantoms.data import DATASETS, ensure
 from phantoms.errors import PhantomsError
 from phantoms.reports import WORKLOADS, Workload, separate, sets, union
@@ -113,15 +123,11 @@ class _SparkForms:
             return [self.spark.sql(q) for q in separate(w, t)]
         return [self.spark.sql(union(w, t) if form.endswith("_union") else sets(w, t))]
 
-    def switch(self, form: str) -> None:
-        # Without the plugin in the session the key is only an unread conf.
-        self.spark.conf.set(ENABLED, "true" if form.startswith("plugin_") else "false")
-
     def proven(self, form: str) -> None:
         (require_shared if form.startswith("plugin_") else require_plain)(self.spark, form)
 
     def run(self, form: str) -> float:
-        self.switch(form)
+        switch(self.spark, form)
         started = time.perf_counter()
         for df in self.frames(form):
             noop(df)
@@ -129,7 +135,7 @@ class _SparkForms:
 
     def fingerprint(self, form: str, scratch: Path) -> answers.Fingerprint:
         """Write the form's answer, prove which operators wrote it, and fingerprint the files with the plugin off."""
-        self.switch(form)
+        switch(self.spark, form)
         frames = self.frames(form)
         for i, df in enumerate(frames):
             df.write.mode("overwrite").parquet(str(scratch / str(i)))
@@ -159,7 +165,7 @@ def run(
     """Run a benchmark.
 
     Every form first runs once with its answer checked, which also warms it up; then `repeat` rounds are timed, every
-    other one in reverse order, each run after the files of the one before are on disk. A Spark form's time is that of
+    other one in reverse order, each run once what the one before it left behind is gone. A Spark form's time is that of
     writing all its rows to Spark's ``noop`` sink.
 
     Parameters
@@ -224,8 +230,7 @@ def run(
 def _check(name: str, repeat: int, forms: Sequence[str] | None) -> list[str]:
     if name not in WORKLOADS:
         raise PhantomsError("BAD_ARGUMENT", f"unknown benchmark {name!r}.", f"Known: {', '.join(WORKLOADS)}, sweep.")
-    if repeat < 1:
-        raise PhantomsError("BAD_ARGUMENT", f"repeat must be at least 1, not {repeat}.", "Give --repeat 3, say.")
+    require_repeat(repeat)
     if forms is None:
         return [f for f in FORMS if f not in ENGINES or ENGINES[f].installed()]
     unknown = [f for f in forms if f not in FORMS]

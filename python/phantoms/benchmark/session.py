@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from phantoms import _jvm
 from phantoms.errors import PhantomsError
-from phantoms.session import configure, require_active
+from phantoms.session import ENABLED, configure, require_active
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -81,6 +81,18 @@ def describe(spark: SparkSession) -> str:
     shown = ("spark.sql.", "spark.master", "spark.driver.memory", "spark.phantoms.")
     confs = sorted(spark.sparkContext.getConf().getAll())
     return "session: " + ", ".join(f"{k}={v}" for k, v in confs if k.startswith(shown))
+
+
+def require_repeat(repeat: int) -> None:
+    """Raise ``BAD_ARGUMENT`` unless there is a run to time."""
+    if repeat < 1:
+        raise PhantomsError("BAD_ARGUMENT", f"repeat must be at least 1, not {repeat}.", "Give --repeat 3, say.")
+
+
+def switch(spark: SparkSession, form: str) -> None:
+    """Switch the plugin on for its forms, off for all others."""
+    # Without the plugin in the session the key is only an unread conf.
+    spark.conf.set(ENABLED, "true" if form.startswith("plugin_") else "false")
 
 
 def noop(df: DataFrame) -> None:

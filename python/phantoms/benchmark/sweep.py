@@ -12,13 +12,22 @@ from typing import TYPE_CHECKING, Any
 
 from phantoms.benchmark import plot, points
 from phantoms.benchmark.points import Point
-from phantoms.benchmark.session import describe, noop, open_session, register, require_plain, settle, shared
+from phantoms.benchmark.session import (
+    describe,
+    noop,
+    open_session,
+    register,
+    require_plain,
+    require_repeat,
+    settle,
+    shared,
+    switch,
+)
 from phantoms.data import ensure
 from phantoms.data import sweep as data
 from phantoms.errors import PhantomsError
 from phantoms.explanation import explain
 from phantoms.reports import sets
-from phantoms.session import ENABLED
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -178,8 +187,7 @@ def run(
     """
     import pyspark
 
-    if repeat < 1:
-        raise PhantomsError("BAD_ARGUMENT", f"repeat must be at least 1, not {repeat}.", "Give --repeat 3, say.")
+    require_repeat(repeat)
     if resume and json_file is None:
         raise PhantomsError("BAD_ARGUMENT", "there is no file to resume from.", "Give --json FILE.")
     if plot_file is not None:
@@ -245,13 +253,9 @@ def _measure(spark: SparkSession, point: Point, rows: int, repeat: int, log: Log
     )
 
 
-def _switch(spark: SparkSession, form: str) -> None:
-    spark.conf.set(ENABLED, "true" if form.startswith("plugin_") else "false")
-
-
 def _answer(spark: SparkSession, form: str, query: str, columns: str) -> tuple[Fingerprint, bool]:
     """The fingerprint of a form's rows, taken in the query itself, and whether the plugin computed them."""
-    _switch(spark, form)
+    switch(spark, form)
     # xxhash64 passes over NULLs; the grouping_id among the columns tells where they belong. Halves cannot overflow.
     row = spark.sql(
         f"SELECT count(*), sum(h & 4294967295), sum(shiftrightunsigned(h, 32)) "
@@ -263,7 +267,7 @@ def _answer(spark: SparkSession, form: str, query: str, columns: str) -> tuple[F
 
 
 def _timed(spark: SparkSession, form: str, query: str, expected: bool) -> float:
-    _switch(spark, form)
+    switch(spark, form)
     started = time.perf_counter()
     noop(spark.sql(query))
     seconds = time.perf_counter() - started
@@ -279,7 +283,7 @@ def _timed(spark: SparkSession, form: str, query: str, expected: bool) -> float:
 
 def _expected(spark: SparkSession, query: str) -> tuple[str | None, float | None]:
     """What the plugin says about the plan: why not, and the ratio of the costs it expects."""
-    _switch(spark, "plugin_sets")
+    switch(spark, "plugin_sets")
     explanation = explain(spark.sql(query))
     reasons = [f"{d['code']}: {d['reason']}" for d in explanation.declined]
     costs = [(d["cost_without"], d["cost"]) for d in explanation.shared]

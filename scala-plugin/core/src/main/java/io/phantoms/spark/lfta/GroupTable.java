@@ -1,7 +1,5 @@
 package io.phantoms.spark.lfta;
 
-import java.util.Arrays;
-
 /**
  * A complete table of groups: records lie densely in order of first appearance, an open-addressing index of tagged
  * ordinals finds them. Grows without limit other than what memory the {@link WordPool} is granted. Probing is done by generated
@@ -51,20 +49,14 @@ public final class GroupTable {
 
   private void allocate(int groups) {
     int entries = Integer.highestOneBit(2 * groups - 1) << 1;
-    this.records = pool.take((long) groups * stride, false);
+    this.records = pool.take((long) groups * stride);
     try {
-      this.index = cleared(entries);
+      this.index = pool.takeCleared(entries);
     } catch (MemoryRefused refused) {
       pool.give(records);
       throw refused;
     }
     this.shift = 32 - Integer.numberOfTrailingZeros(entries);
-  }
-
-  private long[] cleared(int entries) {
-    long[] array = pool.take(entries, true);
-    Arrays.fill(array, 0L);
-    return array;
   }
 
   /**
@@ -113,7 +105,7 @@ public final class GroupTable {
     if (wanted <= records.length) {
       throw outgrown();
     }
-    long[] wider = pool.take(wanted, false);
+    long[] wider = pool.take(wanted);
     System.arraycopy(records, 0, wider, 0, size * stride);
     pool.give(records);
     records = wider;
@@ -127,7 +119,7 @@ public final class GroupTable {
     if (index.length == 1 << 30) {
       throw outgrown();
     }
-    long[] wider = cleared(2 * index.length);
+    long[] wider = pool.takeCleared(2 * index.length);
     int mask = wider.length - 1;
     shift--;
     for (long entry : index) {

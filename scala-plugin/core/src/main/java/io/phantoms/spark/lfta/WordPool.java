@@ -1,5 +1,7 @@
 package io.phantoms.spark.lfta;
 
+import java.util.Arrays;
+
 /**
  * Arrays of words on their way from one table of a task to the next: one that was just given back is still in the cache,
  * a new one has to be cleared page by page. What is kept counts as taken until memory is short.
@@ -18,13 +20,29 @@ public final class WordPool implements MemoryReserve {
     this.memory = memory;
   }
 
-  /**
-   * An array whose first {@code words} words may hold anything.
-   *
-   * @param exact whether it may not be longer
-   */
-  long[] take(long words, boolean exact) {
-    long most = exact ? words : SLACK * words;
+  /** An array of at least {@code words} words, which may hold anything. */
+  long[] take(long words) {
+    long[] found = reuse(words, SLACK * words);
+    return found == null ? allocate(words) : found;
+  }
+
+  /** An array of exactly {@code words} words, all 0. */
+  long[] takeCleared(int words) {
+    long[] found = reuse(words, words);
+    if (found == null) {
+      return allocate(words);
+    }
+    Arrays.fill(found, 0L);
+    return found;
+  }
+
+  private long[] allocate(long words) {
+    reserve(8L * words);
+    return new long[(int) words];
+  }
+
+  /** The shortest kept array of {@code words} to {@code most} words, or null. */
+  private long[] reuse(long words, long most) {
     int best = -1;
     for (int i = 0; i < KEPT; i++) {
       if (kept[i] != null
@@ -34,13 +52,12 @@ public final class WordPool implements MemoryReserve {
         best = i;
       }
     }
-    if (best >= 0) {
-      long[] found = kept[best];
-      kept[best] = null;
-      return found;
+    if (best < 0) {
+      return null;
     }
-    reserve(8L * words);
-    return new long[(int) words];
+    long[] found = kept[best];
+    kept[best] = null;
+    return found;
   }
 
   /** Reserves memory for others as well: what the pool keeps must not be the reason that they are refused. */

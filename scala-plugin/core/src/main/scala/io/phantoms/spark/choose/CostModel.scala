@@ -54,8 +54,11 @@ private[choose] final class CostModel(problem: Problem) {
    * each doubling costs more, although several probes wait for memory together.
    */
   def probe(tableBytes: Double): Double =
-    machine.c1 * (if (tableBytes <= 0) PassThrough
-                  else 1.0 + math.max(0.0, ProbeSlope * math.log(tableBytes / ProbeCacheBytes) / math.log(2.0)))
+    machine.c1 * (if (tableBytes <= 0) PassThrough else beyondCache(tableBytes, ProbeCacheBytes, ProbeSlope))
+
+  /** Factor on the price of meeting a table: 1 within the cache, and `slope` more for every doubling past it. */
+  private def beyondCache(tableBytes: Double, cacheBytes: Double, slope: Double): Double =
+    1.0 + math.max(0.0, slope * math.log(tableBytes / cacheBytes) / math.log(2.0))
 
   /** Time one map task spends on a relation: probing its table of this many bytes, and shipping what leaves. */
   def mapWork(fed: Double, evictions: Double, tableBytes: Double, shippedBytes: Option[Int]): Double =
@@ -66,7 +69,7 @@ private[choose] final class CostModel(problem: Problem) {
    * a core, and more with every doubling past that.
    */
   def mergeTime(tableBytes: Double): Double =
-    machine.merge * (1.0 + math.max(0.0, CacheSlope * math.log(tableBytes / CacheBytes) / math.log(2.0)))
+    machine.merge * beyondCache(tableBytes, CacheBytes, CacheSlope)
 
   /** Merging what all map tasks ship of one relation into tables of `tableBytes` each. */
   def mergeWork(evictions: Double, tableBytes: Double): Double = evictions * partitions * mergeTime(tableBytes)

@@ -64,13 +64,19 @@ object Regression {
     val mean = y.sum / y.size
     val total = y.map(v => (v - mean) * (v - mean)).sum
     val left = y.indices.map(i => (y(i) - predicted(i)) * (y(i) - predicted(i))).sum
-    val errors = y.indices.filter(y(_) > 0).map(i => math.abs(predicted(i) - y(i)) / y(i)).sorted
+    val errors = y.indices.filter(y(_) > 0).map(i => math.abs(predicted(i) - y(i)) / y(i))
     Fit(
       b,
       predicted,
       if (total > 0) 1 - left / total else if (left > 0) 0.0 else 1.0,
-      if (errors.isEmpty) 0.0 else (errors((errors.size - 1) / 2) + errors(errors.size / 2)) / 2
+      if (errors.isEmpty) 0.0 else median(errors)
     )
+  }
+
+  /** The value in the middle, or the mean of the two there; of at least one value. */
+  def median(values: Seq[Double]): Double = {
+    val sorted = values.sorted
+    (sorted((sorted.size - 1) / 2) + sorted(sorted.size / 2)) / 2
   }
 
   /** Gaussian elimination with pivots; None where columns depend on each other. */

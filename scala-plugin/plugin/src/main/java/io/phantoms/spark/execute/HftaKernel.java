@@ -35,9 +35,6 @@ public abstract class HftaKernel {
   /** Result rows written. */
   public long emitted;
 
-  /** Whether the counts were added to the operator's metrics. */
-  public boolean reported;
-
   /**
    * @param strideOf words a record, by relation
    * @param expectedGroups groups expected in this task, by relation: tables start at that size

@@ -162,11 +162,15 @@ public abstract class LftaKernel {
   /** Allocates the tables. */
   protected abstract void allocate();
 
-  /** Feeds a batch; of kernels generated for columnar input. */
-  public abstract void process(ColumnarBatch batch);
+  /** Feeds a batch; of kernels for columnar input. */
+  public void process(ColumnarBatch batch) {
+    throw new UnsupportedOperationException("this kernel reads rows");
+  }
 
-  /** Feeds a row; of kernels generated for row input. */
-  public abstract void process(InternalRow row);
+  /** Feeds a row; of kernels for row input. */
+  public void process(InternalRow row) {
+    throw new UnsupportedOperationException("this kernel reads batches");
+  }
 
   /** Evicts every table, parents before children: the end of the epoch. */
   protected abstract void evictAll();

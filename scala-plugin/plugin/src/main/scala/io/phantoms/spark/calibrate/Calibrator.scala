@@ -61,11 +61,14 @@ final class Calibrator(user: SparkSession, options: CalibrationOptions) {
       val rounds = (0 to options.repeat).map(_ => (shared.map(runShared), plain.map(runPlain))).tail
       val sharedRuns = shared.indices.map { i =>
         val of = rounds.map(_._1(i))
-        of.head.copy(mapNanos = median(of.map(_.mapNanos)), reduceNanos = median(of.map(_.reduceNanos)))
+        of.head.copy(
+          mapNanos = Regression.median(of.map(_.mapNanos)),
+          reduceNanos = Regression.median(of.map(_.reduceNanos))
+        )
       }
       val plainRuns = plain.indices.map { i =>
         val of = rounds.map(_._2(i))
-        of.head.copy(nanos = median(of.map(_.nanos)))
+        of.head.copy(nanos = Regression.median(of.map(_.nanos)))
       }
       val fit = MachineFit(sharedRuns, plainRuns, fixed())
       val names = Map("map" -> shared, "reduce" -> shared, "plain" -> plain).view.mapValues(_.map(_.name)).toMap
@@ -172,11 +175,6 @@ final class Calibrator(user: SparkSession, options: CalibrationOptions) {
     val runs = (1 to Calibrator.FixedRuns)
       .map(_ => (elapsed(shared(job)._1), elapsed(planned(session.table(job.table.name)))))
     math.max(0.0, runs.map(_._1).min - runs.map(_._2).min)
-  }
-
-  private def median(values: Seq[Double]): Double = {
-    val sorted = values.sorted
-    (sorted((sorted.size - 1) / 2) + sorted(sorted.size / 2)) / 2
   }
 }
 

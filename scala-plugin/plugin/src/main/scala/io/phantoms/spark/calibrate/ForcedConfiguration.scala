@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import io.phantoms.spark.choose._
 import io.phantoms.spark.detect.{DetectionOptions, Detector, Workload}
 import io.phantoms.spark.rewrite.{SharedAggregates, Sharing}
+import io.phantoms.spark.stats.StatisticsProvider
 
 /**
  * Rewrites the union of one calibration job under the job's own configuration, good or bad.
@@ -41,7 +42,7 @@ private[calibrate] final class ForcedConfiguration(job: CalibrationJob, rows: Do
     val problem = Problem(
       letters.map(l => KeyAttribute(l.toString, 32)),
       workload.queries.map(_.keys),
-      workload.aggregates.flatMap(_.function.aggBufferAttributes).map(_.dataType.defaultSize * 8).sum,
+      StatisticsProvider.bufferBits(workload),
       TableStatistics(rows, known.toMap),
       machine,
       memory = 8L << 20,

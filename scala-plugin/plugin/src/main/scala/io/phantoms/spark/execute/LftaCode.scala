@@ -129,12 +129,10 @@ final class LftaCode(
            |  ${input.loadBatch}
            |  for (int i = 0; i < n; i++) { processOne(i); }
            |}
-           |public void process(${classOf[InternalRow].getName} row) { throw new UnsupportedOperationException(); }
            |""".stripMargin
       else
         s"""
            |public void process(${classOf[InternalRow].getName} row) { this.row = row; processOne(); }
-           |public void process(${classOf[ColumnarBatch].getName} batch) { throw new UnsupportedOperationException(); }
            |""".stripMargin
     input.fields + entry + one
   }
@@ -202,7 +200,6 @@ final class LftaCode(
        |    $calls
        |  }
        |}
-       |public void process(${classOf[InternalRow].getName} row) { throw new UnsupportedOperationException(); }
        |""".stripMargin
   }
 
@@ -338,7 +335,7 @@ final class LftaCode(
     s"""
        |private void feed_$r(long[] s, int a) {
        |  ${code.packKeysFrom(parent, "s", "a")}
-       |  ${if (hasTable(r)) code.hash(None) else ""}
+       |  ${if (hasTable(r)) code.hash() else ""}
        |  ${probe(r, adapts = true, install, hit)}
        |  ${pass(r)}
        |}""".stripMargin

@@ -122,10 +122,8 @@ object InputSize extends Logging {
         val n = math.min(Footers, filled.size)
         val chosen = (0 until n).map(i => filled((i.toLong * filled.size / n).toInt))
         lazy val conf = session.sessionState.newHadoopConf()
-        chosen.map(rowsOf(
-          _,
-          () => conf
-        )).sum.toDouble * filled.map(_.getLen.toDouble).sum / chosen.map(_.getLen.toDouble).sum
+        val rows = chosen.map(rowsOf(_, () => conf)).sum.toDouble
+        rows * filled.map(_.getLen.toDouble).sum / chosen.map(_.getLen.toDouble).sum
       }
     }
   }

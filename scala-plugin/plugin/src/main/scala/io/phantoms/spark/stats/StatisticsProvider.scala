@@ -54,7 +54,7 @@ object StatisticsProvider extends Logging {
     Problem(
       attributes,
       queries,
-      workload.aggregates.flatMap(_.function.aggBufferAttributes).map(a => bits(a.dataType)).sum,
+      bufferBits(workload),
       found.statistics,
       machine.copy(parallelism = math.max(1, session.sparkContext.defaultParallelism), partitions = found.partitions),
       memory,
@@ -89,6 +89,10 @@ object StatisticsProvider extends Logging {
   }
 
   /** Width of a value in a table entry; what is not of fixed width is a dictionary id. */
+  /** Width of all aggregate buffers of one entry. */
+  def bufferBits(workload: Workload): Int =
+    workload.aggregates.flatMap(_.function.aggBufferAttributes).map(a => bits(a.dataType)).sum
+
   private[stats] def bits(dataType: DataType): Int = dataType match {
     case BooleanType | ByteType => 8
     case ShortType => 16

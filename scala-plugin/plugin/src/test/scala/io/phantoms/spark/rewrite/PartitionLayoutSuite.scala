@@ -7,18 +7,16 @@ import io.phantoms.spark.choose._
 import org.scalatest.funsuite.AnyFunSuite
 
 class PartitionLayoutSuite extends AnyFunSuite {
-  private val groupsOf = Map(
-    BitSet(0, 1) -> 600000.0,
-    BitSet(0) -> 400000.0,
-    BitSet(1) -> 500000.0,
-    BitSet(2) -> 9.0,
-    BitSet(3) -> 11.0
+  private val statistics = TableStatistics(
+    rows = 3e6,
+    known = Map(
+      BitSet(0, 1) -> 600000.0,
+      BitSet(0) -> 400000.0,
+      BitSet(1) -> 500000.0,
+      BitSet(2) -> 9.0,
+      BitSet(3) -> 11.0
+    )
   )
-  private val statistics = new Statistics {
-    val rows = 3e6
-    def groups(keys: BitSet): Double = groupsOf(keys)
-    def flowLength(keys: BitSet): Double = 1.0
-  }
   private val problem = Problem(
     Vector("a", "b", "c", "d").map(KeyAttribute(_, 32)),
     Vector(BitSet(0, 1), BitSet(0), BitSet(1), BitSet(2), BitSet(3)),
