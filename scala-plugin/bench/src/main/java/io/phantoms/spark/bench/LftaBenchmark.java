@@ -12,8 +12,13 @@ import org.openjdk.jmh.annotations.Param;
 import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
 
-/** A row into a table of the map side: the kernel the plugin generates for one relation, beside plain arrays. */
+/**
+ * A row into a table of the map side: the kernel the plugin generates for one relation, beside plain arrays. What is pushed
+ * out of a table is copied to a block in both; {@code packed} is the kernel that packs full blocks, too, as it does for the
+ * exchange.
+ */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -34,6 +39,7 @@ public class LftaBenchmark {
   private Rows rows;
   private ColumnarBatch[] batches;
   private LftaKernel kernel;
+  private LftaKernel packing;
   private PlainTable plain;
 
   @Setup
@@ -41,29 +47,57 @@ public class LftaBenchmark {
     String[] parts = skew.split(" ");
     rows = new Rows(ROWS, 2 * words, (int) (Double.parseDouble(parts[0]) * buckets), parts[1]);
     batches = Kernels.batches(rows);
-    kernel = Kernels.lfta(words, buckets);
+    kernel = Kernels.lfta(words, buckets, false);
+    packing = Kernels.lfta(words, buckets, true);
     plain = PlainTable.of(words, 31 - Integer.numberOfLeadingZeros(buckets));
+  }
+
+  /** Both have to do about the same: their hashes differ, and with them what gets into whose way. */
+  @TearDown
+  public void check() {
+    LftaKernel fresh = Kernels.lfta(words, buckets, false);
+    PlainTable other = PlainTable.of(words, 31 - Integer.numberOfLeadingZeros(buckets));
+    feed(fresh);
+    feed(other);
+    long evicted = fresh.evictions[0] - fresh.evictedAtEnd[0] - fresh.passed[0];
+    if (Math.abs(evicted - other.evicted()) > 0.01 * ROWS) {
+      throw new IllegalStateException(evicted + " evictions, " + other.evicted() + " of the plain table");
+    }
   }
 
   @Benchmark
   @OperationsPerInvocation(ROWS)
   public long kernel() {
-    long shipped = 0;
-    for (ColumnarBatch batch : batches) {
-      kernel.process(batch);
-      while (!kernel.ready.isEmpty()) {
-        shipped += kernel.ready.poll().words();
-      }
-    }
-    return shipped;
+    return feed(kernel);
+  }
+
+  @Benchmark
+  @OperationsPerInvocation(ROWS)
+  public long packed() {
+    return feed(packing);
   }
 
   @Benchmark
   @OperationsPerInvocation(ROWS)
   public long plain() {
-    for (int b = 0; b < batches.length; b++) {
-      plain.add(rows.keys[b], rows.values[b], Rows.BATCH);
+    return feed(plain);
+  }
+
+  private long feed(LftaKernel into) {
+    long shipped = 0;
+    for (ColumnarBatch batch : batches) {
+      into.process(batch);
+      while (!into.ready.isEmpty()) {
+        shipped += into.ready.poll().words();
+      }
     }
-    return plain.checksum();
+    return shipped;
+  }
+
+  private long feed(PlainTable into) {
+    for (int b = 0; b < batches.length; b++) {
+      into.add(rows.keys[b], rows.values[b], Rows.BATCH);
+    }
+    return into.checksum();
   }
 }

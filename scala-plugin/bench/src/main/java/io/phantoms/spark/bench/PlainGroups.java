@@ -1,5 +1,7 @@
 package io.phantoms.spark.bench;
 
+import java.util.Arrays;
+
 /**
  * The complete table one would write by hand: open addressing over one array of key, count and sum, at most half full
  * with the groups it was made for.
@@ -20,15 +22,20 @@ final class PlainGroups {
     this.table = new long[entries * stride];
   }
 
-  /** Merges records of key words, count and sum; answers something that depends on it. */
-  long merge(long[] records) {
+  /** Merges records of key words, count and sum into the cleared table; answers how many groups there are. */
+  int merge(long[] records) {
+    Arrays.fill(table, 0L);
     switch (words) {
       case 1 -> mergeOne(records);
       case 2 -> mergeTwo(records);
       case 4 -> mergeFour(records);
       default -> throw new IllegalArgumentException(words + " key words");
     }
-    return table[1];
+    int groups = 0;
+    for (int o = words; o < table.length; o += stride) {
+      groups += table[o] != 0 ? 1 : 0;
+    }
+    return groups;
   }
 
   private void mergeOne(long[] r) {

@@ -13,6 +13,7 @@ abstract class PlainTable {
   private final int stride;
   private final long[] sink = new long[SINK];
   private int at;
+  private long evicted;
 
   private PlainTable(int log2Buckets, int stride) {
     this.stride = stride;
@@ -37,7 +38,12 @@ abstract class PlainTable {
     return sink[0] + table[0] + at;
   }
 
+  final long evicted() {
+    return evicted;
+  }
+
   final void evict(int from) {
+    evicted++;
     if (at + stride > SINK) {
       at = 0;
     }

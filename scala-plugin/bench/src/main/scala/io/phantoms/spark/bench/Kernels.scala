@@ -50,7 +50,8 @@ object Kernels {
     )
   }
 
-  def lfta(words: Int, buckets: Int): LftaKernel = {
+  /** @param packed whether finished blocks are packed, as for the exchange, or records left as they lie in the table */
+  def lfta(words: Int, buckets: Int, packed: Boolean): LftaKernel = {
     val s = spec(words, buckets, 0)
     val types: IndexedSeq[DataType] = s.keys.map(_.dataType) :+ LongType
     val inputs = types.zipWithIndex.map { case (t, i) => BoundReference(i, t, nullable = true) }
@@ -66,7 +67,7 @@ object Kernels {
       s.layouts.map(_.stride).toArray,
       Array(Integer.numberOfTrailingZeros(math.max(1, buckets))),
       LftaTask.LargestBlock,
-      true,
+      packed,
       LftaKernel.WINDOW
     )
     kernel
@@ -96,7 +97,7 @@ object Kernels {
 
   /** The rows as the map side ships them where it has no table: a record a row. */
   def blocks(words: Int, rows: Rows): Array[Array[Byte]] = {
-    val kernel = lfta(words, buckets = 0)
+    val kernel = lfta(words, buckets = 0, packed = true)
     val blocks = mutable.ArrayBuffer.empty[Array[Byte]]
     def drain(): Unit = while (!kernel.ready.isEmpty) {
       val done = kernel.ready.poll()

@@ -4,9 +4,7 @@ import io.phantoms.spark.lfta.ByteDictionary;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
-import org.apache.spark.sql.execution.vectorized.WritableColumnVector;
 import org.apache.spark.sql.types.Decimal;
-import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.types.UTF8String;
 
@@ -102,77 +100,5 @@ public final class KernelSupport {
     BigInteger unscaled =
         new BigInteger(dictionary.chunk(i), dictionary.offset(i), dictionary.length(i));
     return Decimal.apply(new BigDecimal(unscaled, scale), precision, scale);
-  }
-
-  // Whole columns at once. Vectors other than Spark's own may refuse to read a value that is null.
-
-  private static boolean bulk(ColumnVector column) {
-    return column instanceof WritableColumnVector || !column.hasNull();
-  }
-
-  public static byte[] bytes(ColumnVector column, int n) {
-    if (bulk(column)) {
-      return column.getBytes(0, n);
-    }
-    byte[] values = new byte[n];
-    for (int i = 0; i < n; i++) {
-      values[i] = column.isNullAt(i) ? 0 : column.getByte(i);
-    }
-    return values;
-  }
-
-  public static short[] shorts(ColumnVector column, int n) {
-    if (bulk(column)) {
-      return column.getShorts(0, n);
-    }
-    short[] values = new short[n];
-    for (int i = 0; i < n; i++) {
-      values[i] = column.isNullAt(i) ? 0 : column.getShort(i);
-    }
-    return values;
-  }
-
-  public static int[] ints(ColumnVector column, int n) {
-    if (bulk(column)) {
-      return column.getInts(0, n);
-    }
-    int[] values = new int[n];
-    for (int i = 0; i < n; i++) {
-      values[i] = column.isNullAt(i) ? 0 : column.getInt(i);
-    }
-    return values;
-  }
-
-  public static long[] longs(ColumnVector column, int n) {
-    if (bulk(column)) {
-      return column.getLongs(0, n);
-    }
-    long[] values = new long[n];
-    for (int i = 0; i < n; i++) {
-      values[i] = column.isNullAt(i) ? 0 : column.getLong(i);
-    }
-    return values;
-  }
-
-  public static float[] floats(ColumnVector column, int n) {
-    if (bulk(column)) {
-      return column.getFloats(0, n);
-    }
-    float[] values = new float[n];
-    for (int i = 0; i < n; i++) {
-      values[i] = column.isNullAt(i) ? 0 : column.getFloat(i);
-    }
-    return values;
-  }
-
-  public static double[] doubles(ColumnVector column, int n) {
-    if (bulk(column)) {
-      return column.getDoubles(0, n);
-    }
-    double[] values = new double[n];
-    for (int i = 0; i < n; i++) {
-      values[i] = column.isNullAt(i) ? 0 : column.getDouble(i);
-    }
-    return values;
   }
 }

@@ -46,15 +46,26 @@ private[execute] final class InputCode(
       val (t, nullable) = columns(c)
       val vector = s"private ${classOf[ColumnVector].getName} v_$c;"
       val nulls = if (nullable) s"private boolean n_$c;" else ""
-      val values = bulk(t).map(b => s"private ${b.javaType}[] a_$c;").getOrElse("")
+      val arrays = classOf[ColumnArrays].getName
+      val values =
+        bulk(t).map(b => s"private final $arrays c_$c = new $arrays(); private ${b.javaType}[] a_$c;").getOrElse("")
       s"$vector $nulls $values"
     }.mkString("\n")
+
+  /** Declares locals of the same names as the fields of a batch: they need not be read again after a call. */
+  def locals: String = used.map { c =>
+    val (t, nullable) = columns(c)
+    val vector = s"final ${classOf[ColumnVector].getName} v_$c = this.v_$c;"
+    val nulls = if (nullable) s"final boolean n_$c = this.n_$c;" else ""
+    val values = bulk(t).map(b => s"final ${b.javaType}[] a_$c = this.a_$c;").getOrElse("")
+    s"$vector $nulls $values"
+  }.mkString("\n")
 
   /** Sets the fields from `batch` of `n` rows. */
   def loadBatch: String = used.map { c =>
     val (t, nullable) = columns(c)
     val nulls = if (nullable) s"n_$c = v_$c.hasNull();" else ""
-    val values = bulk(t).map(b => s"a_$c = ${classOf[KernelSupport].getName}.${b.method}(v_$c, n);").getOrElse("")
+    val values = bulk(t).map(b => s"a_$c = c_$c.${b.method}(v_$c, n);").getOrElse("")
     s"v_$c = batch.column($c); $nulls $values"
   }.mkString("\n")
 

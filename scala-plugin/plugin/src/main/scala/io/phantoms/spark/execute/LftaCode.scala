@@ -89,7 +89,7 @@ final class LftaCode(
     val filterCode = filters.map { f =>
       ctx.currentVars = filterVars
       val c = f.genCode(ctx)
-      s"${c.code}\nif (${c.isNull} || !${c.value}) return;"
+      s"${c.code}\nif (${c.isNull} || !${c.value}) ${if (batched) "continue" else "return"};"
     }.mkString("\n")
     val keyLoads = input.withColumns(keys.map(inputs))
     val keyVars = ctx.currentVars
@@ -108,33 +108,35 @@ final class LftaCode(
          |$enter
          |}""".stripMargin
     }.mkString("\n")
-    val one =
+    val row =
+      s"""$filterLoads
+         |$filterCode
+         |${if (batched) "" else "rows++;"}
+         |$keyLoads
+         |${keyCode.mkString("\n")}
+         |$calls""".stripMargin
+    if (batched) batchedProcess(roots, row)
+    else {
+      val entry =
+        if (columnar)
+          s"""
+             |public void process(${classOf[ColumnarBatch].getName} batch) {
+             |  final int n = batch.numRows();
+             |  ${input.loadBatch}
+             |  for (int i = 0; i < n; i++) { processOne(i); }
+             |}""".stripMargin
+        else
+          s"""
+             |public void process(${classOf[InternalRow].getName} row) { this.row = row; processOne(); }""".stripMargin
       s"""
+         |${input.fields}
+         |$entry
          |private void processOne($rowParameter) {
          |  $relieve
-         |  $filterLoads
-         |  $filterCode
-         |  rows++;
-         |  $keyLoads
-         |  ${keyCode.mkString("\n")}
-         |  $calls
-         |  ${if (batched) "rowOf[queued++] = i;" else ""}
-         |}""".stripMargin
-    val entry =
-      if (batched) batchedProcess(roots)
-      else if (columnar)
-        s"""
-           |public void process(${classOf[ColumnarBatch].getName} batch) {
-           |  final int n = batch.numRows();
-           |  ${input.loadBatch}
-           |  for (int i = 0; i < n; i++) { processOne(i); }
-           |}
-           |""".stripMargin
-      else
-        s"""
-           |public void process(${classOf[InternalRow].getName} row) { this.row = row; processOne(); }
-           |""".stripMargin
-    input.fields + entry + one
+         |  $row
+         |}
+         |""".stripMargin
+    }
   }
 
   /**
@@ -151,55 +153,86 @@ final class LftaCode(
   /** Puts the key locals and the hash `h` of the current row aside. */
   private def enqueue(r: Int): String = {
     val locals = records(r).keyLocals
-    val stores = locals.zipWithIndex.map { case (name, w) => s"k_$r[queued * ${locals.size} + $w] = $name;" }
-    (stores :+ s"h_$r[queued] = h;").mkString("\n")
+    val stores = locals.zipWithIndex.map { case (name, w) => s"k_$r[count * ${locals.size} + $w] = $name;" }
+    (stores :+ s"h_$r[count] = h;").mkString("\n")
   }
 
-  private def batchedProcess(roots: Seq[Int]): String = {
+  /**
+   * The loops over a batch's keys and over its roots lie in one method each: what a loop calls row by row is too large to
+   * be compiled into it, and fields are read anew after a call, locals are not.
+   *
+   * @param keys computes and puts aside the keys of row `i`, or goes on with the next row
+   */
+  private def batchedProcess(roots: Seq[Int], keys: String): String = {
     val batch = classOf[LftaKernel].getName + ".BATCH"
     val fields = roots.map { r =>
       s"private final long[] k_$r = new long[$batch * ${records(r).keyLocals.size}]; " +
         s"private final long[] h_$r = new long[$batch];"
     }.mkString("\n")
+    val queues = roots.map(r => s"final long[] k_$r = this.k_$r; final long[] h_$r = this.h_$r;").mkString("\n")
     val tables = roots.filter(hasTable)
+    val passes = tables.map(r => s"final boolean pass_$r = this.pass_$r;").mkString("\n")
     // Between batches, so that all keys of one are hashed, or none.
     val adapts = tables.map(r => adapt(r, batch)).mkString("\n")
     val touches = tables.map { r =>
       val stride = spec.layouts(r).stride
-      s"if (!pass_$r && t_$r.length > CACHED) { touched += touch(t_$r, h_$r, queued, s_$r, $stride); }"
+      s"if (!pass_$r && t_$r.length > CACHED) { touched += touch(t_$r, h_$r, count, s_$r, $stride); }"
     }.mkString("\n")
-    val calls = roots.map { r =>
+    val inlined = roots.size <= LftaCode.InlinedRoots
+    val locals =
+      if (!inlined) ""
+      else roots.map { r =>
+        s"final long[] t_$r = this.t_$r; " +
+          (if (hasTable(r)) s"final int s_$r = this.s_$r; final long[] x_$r = this.x_$r;" else "")
+      }.mkString("\n")
+    val updates = roots.map { r =>
       val locals = records(r).keyLocals
       val loads = locals.zipWithIndex.map { case (name, w) => s"final long $name = k_$r[j * ${locals.size} + $w];" }
       s"""{
          |${loads.mkString("\n")}
          |final long h = h_$r[j];
-         |root_$r(${rootArguments(r).mkString(", ")});
+         |${if (inlined) rootBody(r) else s"root_$r(${rootArguments(r).mkString(", ")});"}
          |}""".stripMargin
     }.mkString("\n")
     s"""
+       |${input.fields}
        |$fields
        |private final int[] rowOf = new int[$batch];
-       |private int queued;
        |public void process(${classOf[ColumnarBatch].getName} batch) {
        |  final int n = batch.numRows();
        |  ${input.loadBatch}
        |  for (int from = 0; from < n; from += $batch) {
-       |    final int until = Math.min(n, from + $batch);
-       |    queued = 0;
        |    $adapts
-       |    for (int i = from; i < until; i++) { processOne(i); }
-       |    processQueued();
+       |    final int count = enqueue(from, Math.min(n, from + $batch));
+       |    rows += count;
+       |    $touches
+       |    update(count);
        |  }
        |}
-       |private void processQueued() {
-       |  final int count = queued;
-       |  $touches
+       |private int enqueue(int from, int until) {
+       |  ${input.locals}
+       |  $queues
+       |  $passes
+       |  final int[] rowOf = this.rowOf;
+       |  int count = 0;
+       |  for (int i = from; i < until; i++) {
+       |    $keys
+       |    rowOf[count++] = i;
+       |  }
+       |  return count;
+       |}
+       |private void update(int count) {
+       |  ${input.locals}
+       |  $queues
+       |  ${if (inlined) passes else ""}
+       |  $locals
+       |  final int[] rowOf = this.rowOf;
        |  for (int j = 0; j < count; j++) {
        |    final int i = rowOf[j];
-       |    $calls
+       |    $updates
        |  }
        |}
+       |${if (inlined) "" else roots.map(root).mkString("\n")}
        |""".stripMargin
   }
 
@@ -237,7 +270,8 @@ final class LftaCode(
     val stride = spec.layouts(r).stride
     val fields =
       s"private long[] t_$r; private int s_$r; private long[] x_$r; private int left_$r; private boolean pass_$r;"
-    val entry = if (spec0.parent < 0) root(r) else feed(r)
+    // Roots of batches are part of what processes these.
+    val entry = if (spec0.parent >= 0) feed(r) else if (batched) "" else root(r)
     val evict = evictMethod(r)
     val all =
       if (!hasTable(r)) ""
@@ -302,8 +336,13 @@ final class LftaCode(
     if (hasTable(r)) s"if (t == x_$r) { evict_$r(t, 0); t[0] = 0L; }" else s"evict_$r(t, 0);"
 
   private def root(r: Int): String = {
+    val parameters = (if (columnar) Seq("int i") else Nil) ++ Seq(records(r).keyParameters, "long h")
+    s"private void root_$r(${parameters.mkString(", ")}) { ${rootBody(r)} }"
+  }
+
+  /** Updates the group of the key locals and their hash `h` from the current row. */
+  private def rootBody(r: Int): String = {
     val code = records(r)
-    val parameters = (if (columnar) Seq("int i") else Nil) ++ Seq(code.keyParameters, "long h")
     val functions = spec.layouts(r).aggregates.map(spec.aggregates)
     val read = input.references(functions.flatMap(a => a.function.updateExpressions ++ a.filter))
     val loads = input.withColumns(read.map(inputs))
@@ -318,13 +357,11 @@ final class LftaCode(
     val install = aggregates.initialize(code, "t", "o")
     val update = aggregates.update(code, "t", "o", vars.toSeq)
     s"""
-       |private void root_$r(${parameters.mkString(", ")}) {
-       |  ${probe(r, adapts = !batched, install, "")}
-       |  $loads
-       |  $evaluated
-       |  $update
-       |  ${pass(r)}
-       |}""".stripMargin
+       |${probe(r, adapts = !batched, install, "")}
+       |$loads
+       |$evaluated
+       |$update
+       |${pass(r)}""".stripMargin
   }
 
   private def feed(r: Int): String = {
@@ -374,6 +411,9 @@ final class LftaCode(
 }
 
 object LftaCode {
+
+  /** Roots up to which a batch is updated in one method: with many, it would be too large for the compiler. */
+  private val InlinedRoots = 4
 
   /** Whether kernels of these expressions look at columnar input in batches. */
   private[execute] def batches(spec: SharedSpec, inputs: Seq[Expression], filters: Seq[Expression]): Boolean =
