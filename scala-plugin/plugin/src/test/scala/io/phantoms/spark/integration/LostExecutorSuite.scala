@@ -160,7 +160,7 @@ final class LostExecutorSuite extends AnyFunSuite with ClusterSession {
 
   for ((name, adaptive, exchanges, input) <- shuffled)
     test(s"an executor lost with its map outputs: rows of $name") {
-      val sql = PluginSession.union("input")
+      val sql = "select k, m, count(*) as n, sum(v) from input group by grouping sets ((k), (m), ())"
       val answer = expected(sql)
       withConf(
         "spark.sql.adaptive.enabled" -> adaptive.toString,
