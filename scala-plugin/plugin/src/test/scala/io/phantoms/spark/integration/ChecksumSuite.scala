@@ -131,7 +131,7 @@ final class ChecksumSuite extends AnyFunSuite with PluginSession {
   test("one exchange serves the same query twice") {
     spark.table("flows").createOrReplaceTempView("input")
     bothModes {
-      val plan = assertSame(s"select * from ($query) a join ($query) b on a.n = b.n").queryExecution.executedPlan
+      val plan = assertSame(s"select * from ($query) a join ($query) b on a.n = b.n + 1").queryExecution.executedPlan
       val reused = collectWithSubqueries(plan) { case r: ReusedExchangeExec => r.child }
       assert(reused.exists(_.isInstanceOf[BlockExchange]), plan)
       assert(blockExchanges(plan).nonEmpty)
@@ -144,14 +144,20 @@ final class ChecksumSuite extends AnyFunSuite with PluginSession {
       case other => fail(other.toString)
     }
     withConf("spark.sql.adaptive.enabled" -> "false") {
-      val (one, two) = (exchange(spark.sql(PluginSession.union("flows"))), exchange(spark.sql(PluginSession.union("flows"))))
+      val (one, two) =
+        (exchange(spark.sql(PluginSession.union("flows"))), exchange(spark.sql(PluginSession.union("flows"))))
       val plain = ShuffleExchangeExec(one.outputPartitioning, one.child, one.shuffleOrigin, one.advisoryPartitionSize)
       assert(one.canonicalized.isInstanceOf[BlockExchange])
       assert(one.sameResult(two) && one.canonicalized.hashCode == two.canonicalized.hashCode)
       assert(plain != one && one != plain)
-      Seq(one.clone(), one.withNewChildren(Seq(one.child.clone())), one.mapExpressions(identity), one.makeCopy(
-        one.productIterator.map(_.asInstanceOf[AnyRef]).toArray
-      )).foreach { copy =>
+      Seq(
+        one.clone(),
+        one.withNewChildren(Seq(one.child.clone())),
+        one.mapExpressions(identity),
+        one.makeCopy(
+          one.productIterator.map(_.asInstanceOf[AnyRef]).toArray
+        )
+      ).foreach { copy =>
         assert(copy.isInstanceOf[BlockExchange] && copy == one)
       }
       assert(one.nodeName == plain.nodeName && one.metrics.keySet == plain.metrics.keySet)

@@ -68,7 +68,9 @@ final class MemorySuite extends AnyFunSuite with PluginSession {
       "spark.sql.adaptive.enabled" -> "false"
     ) {
       val planned = Variants.using(Variants.tables(buckets)) {
-        lftas(spark.sql("select k, m, sum(v) from granted group by grouping sets ((k, m), (k), (m))").queryExecution.executedPlan)
+        lftas(spark.sql(
+          "select k, m, sum(v) from granted group by grouping sets ((k, m), (k), (m))"
+        ).queryExecution.executedPlan)
       }.head
       val exec = if (hog) planned.copy(child = Hog(planned.child)) else planned
       val blocks = exec.execute().map(r => (r.getInt(0), r.getBinary(1).toSeq)).collect().toSeq
