@@ -14,7 +14,8 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
  * The low level: fixed-memory tables on the map side that turn input rows into blocks of partial groups.
  *
  * Reads batches where the child makes them, rows otherwise. What comes out is a function of the input rows in their order
- * and of the configuration alone, as Spark's shuffle checksum needs when a task runs again.
+ * and of the configuration alone, as Spark's shuffle checksum needs when a task runs again; where neither is certain,
+ * [[BlockExchange]] goes without.
  *
  * @param inputs keys first, then what the aggregate functions read; over `child.output`
  * @param filters rows that stay; over `child.output`

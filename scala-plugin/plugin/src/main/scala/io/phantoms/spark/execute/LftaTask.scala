@@ -60,7 +60,8 @@ final class LftaTask(
   private def open(context: TaskContext): LftaKernel = {
     val kernel = kernels.make()
     // The index of a dictionary of many short values grows in large steps: those have to be granted too.
-    val memory = new TaskMemory(context, "the LFTA tables of spark-phantoms", Overdraft, largest = Overdraft)
+    val overdraft = FixedTables + Overdraft
+    val memory = new TaskMemory(context, "the LFTA tables of spark-phantoms", overdraft, largest = overdraft)
     val log2 = reserveTables(memory)
     metrics("tableBytes") += tableBytes(log2)
     val slots = spec.relations.indices.flatMap { r =>
@@ -87,16 +88,21 @@ final class LftaTask(
     spec.mapSide.map(r => (spec.layouts(r).stride.toLong << log2(r)) * 8L).sum
 
   /**
-   * Sizes as chosen, or, where the task's memory does not allow that, one fixed small size: never something in between,
-   * since what a task ships has to be the same when it runs again.
+   * Sizes as chosen. Up to [[LftaTask.FixedTables]] bytes they are taken granted or not, so that a task ships the same when
+   * it runs again. Beyond, where the task's memory does not allow them, every table has one fixed small size, and
+   * [[BlockExchange]] knows that blocks may differ.
    */
   private def reserveTables(memory: TaskMemory): Array[Int] = {
     val chosen = spec.relations.map(r => log2(r.buckets)).toArray
-    if (memory.tryReserve(tableBytes(chosen))) chosen
+    val bytes = tableBytes(chosen)
+    if (bytes <= FixedTables) {
+      memory.reserve(bytes)
+      chosen
+    } else if (memory.tryReserve(bytes)) chosen
     else {
       val small = chosen.map(math.min(_, SmallTable))
       logWarning(
-        s"spark-phantoms: no memory for LFTA tables of ${tableBytes(chosen)} bytes in this task, " +
+        s"spark-phantoms: no memory for LFTA tables of $bytes bytes in this task, " +
           s"running with ${tableBytes(small)}; lower spark.phantoms.lfta.memory to plan for that"
       )
       // Little enough to go without a grant.
@@ -140,6 +146,12 @@ object LftaTask {
    * to grow, granted or not.
    */
   val Overdraft: Long = 2 * DictionaryBudget
+
+  /**
+   * Bytes of tables that a task has at any rate: twice the default of `spark.phantoms.lfta.memory`, since relations
+   * without a table count a bucket each.
+   */
+  val FixedTables: Long = 16L << 20
 
   /** Buckets (as a power of two) of every table of a task that was refused the chosen sizes. */
   val SmallTable: Int = 8

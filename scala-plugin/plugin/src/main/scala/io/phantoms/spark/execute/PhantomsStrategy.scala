@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.expressions.{AttributeReference, DirectShuf
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.plans.physical.ShufflePartitionIdPassThrough
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
-import org.apache.spark.sql.execution.exchange.{REPARTITION_BY_NUM, ShuffleExchangeExec}
+import org.apache.spark.sql.execution.exchange.REPARTITION_BY_NUM
 
 import io.phantoms.spark.rewrite.{SharedExchange, SharedMerge}
 
@@ -19,10 +19,11 @@ object PhantomsStrategy extends SparkStrategy {
       val lfta = LftaExec(e.inputs, Nil, e.spec, e.output, planLater(e.child))
       val partition = e.output.head.asInstanceOf[AttributeReference]
       // A reduce partition is (relation, shard): this origin keeps adaptive execution from coalescing them.
-      ShuffleExchangeExec(
+      new BlockExchange(
         ShufflePartitionIdPassThrough(DirectShufflePartitionID(partition), e.spec.numPartitions),
         lfta,
-        REPARTITION_BY_NUM
+        REPARTITION_BY_NUM,
+        None
       ) :: Nil
     case _ => Nil
   }

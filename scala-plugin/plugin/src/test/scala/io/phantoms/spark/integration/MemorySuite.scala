@@ -1,9 +1,15 @@
 package io.phantoms.spark.integration
 
 import io.phantoms.spark.execute.LftaTask
+import io.phantoms.spark.shims.SparkInternals
 
-import org.apache.spark.SparkEnv
+import org.apache.spark.{SparkEnv, TaskContext}
+import org.apache.spark.memory.{MemoryConsumer, MemoryMode}
+import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.SparkSessionExtensions
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 import org.scalatest.funsuite.AnyFunSuite
 
 /** What tasks take from Spark's memory they give back; what they do not get, they do without. */
@@ -53,6 +59,33 @@ final class MemorySuite extends AnyFunSuite with PluginSession {
         }
       }
     }
+  }
+
+  test("blocks do not depend on what was granted, within the bound") {
+    spark.range(0, 50000, 1, 1).selectExpr("cast(id * 7919 % 20011 as int) as k", "cast(id % 5 as int) as m", "id as v")
+      .createOrReplaceTempView("granted")
+    def run(buckets: Int, hog: Boolean): (Seq[(Int, Seq[Byte])], Long, Long) = withConf(
+      "spark.sql.adaptive.enabled" -> "false"
+    ) {
+      val planned = Variants.using(Variants.tables(buckets)) {
+        lftas(spark.sql(
+          "select k, m, sum(v) from granted group by grouping sets ((k, m), (k), (m))"
+        ).queryExecution.executedPlan)
+      }.head
+      val exec = if (hog) planned.copy(child = Hog(planned.child)) else planned
+      val blocks = exec.execute().map(r => (r.getInt(0), r.getBinary(1).toSeq)).collect().toSeq
+      assert(used == 0)
+      (blocks, exec.metrics("tableBytes").value, exec.spec.tableBytes)
+    }
+    val (granted, bytes, planned) = run(1 << 12, hog = false)
+    val (refused, sameBytes, _) = run(1 << 12, hog = true)
+    assert(planned < LftaTask.FixedTables && bytes == planned && sameBytes == planned)
+    assert(granted.size > 2 && granted == refused)
+
+    // Beyond it they do.
+    val (_, large, wanted) = run(1 << 18, hog = false)
+    val (_, small, _) = run(1 << 18, hog = true)
+    assert(wanted > LftaTask.FixedTables && large == wanted && small < planned, "the memory was not taken away")
   }
 
   test("more strings than the memory of a task may hold") {
@@ -127,5 +160,26 @@ final class MemorySuite extends AnyFunSuite with PluginSession {
       )
     }
     assert(used == 0)
+  }
+}
+
+/** Takes all of a task's memory before the operators above start. */
+final case class Hog(child: SparkPlan) extends UnaryExecNode {
+  override def output: Seq[Attribute] = child.output
+  override protected def doExecute(): RDD[InternalRow] = child.execute().mapPartitions { rows =>
+    Hog.takeAll(TaskContext.get())
+    rows
+  }
+  override protected def withNewChildInternal(newChild: SparkPlan): Hog = copy(child = newChild)
+}
+
+object Hog {
+  private def takeAll(context: TaskContext): Unit = {
+    val manager = SparkInternals.taskMemoryManager(context)
+    val hog = new MemoryConsumer(manager, manager.pageSizeBytes(), MemoryMode.ON_HEAP) {
+      override def spill(size: Long, trigger: MemoryConsumer): Long = 0L
+    }
+    while (hog.acquireMemory(1L << 40) > 0) {}
+    val _ = context.addTaskCompletionListener[Unit](_ => hog.freeMemory(hog.getUsed))
   }
 }
