@@ -15,12 +15,14 @@ object Gp {
    * @param phi buckets per group
    * @param candidates phantoms that may be added (S_C)
    * @param evaluations most configurations to cost; the algorithm stops when they are used up
+   * @param most phantoms to add at most
    */
   def choose(
       problem: MultipleAggregation,
       phi: Double,
       candidates: Vector[Int],
-      evaluations: Int = Int.MaxValue
+      evaluations: Int = Int.MaxValue,
+      most: Int = Int.MaxValue
   ): SmapConfiguration = {
     require(phi > 0 && !phi.isInfinite, s"phi: $phi")
     def space(node: Int): Double = phi * problem.groups(node) * problem.entry(node)
@@ -36,7 +38,7 @@ object Gp {
     var adding = true
     while (adding) {
       open = open.filter(memory > space(_))
-      adding = open.nonEmpty && open.size <= left
+      adding = open.nonEmpty && open.size <= left && chosen.size < most
       if (adding) {
         left -= open.size
         val (lowered, best) = open.map(r => (cost(chosen :+ r), r)).maxBy { case (c, r) => (now - c) / space(r) }

@@ -68,8 +68,10 @@ class SmapSuite extends AnyFunSuite {
     val gcsl = Smap("gcsl").choose(problem)
     val naive = problem.allocated(problem.feeding(Nil), SpaceAllocation.SupernodeLinear)
     assert(measured(problem, gcsl, stream) * 3.5 < measured(problem, naive, stream))
-    // The model says what the tables do.
-    assert(math.abs(measured(problem, gcsl, stream) / gcsl.cost - 1) < 0.1)
+    // Only groups that share a bucket leave a table, so its children see fewer groups than the model assumes.
+    val ratio = measured(problem, gcsl, stream) / gcsl.cost
+    assert(ratio > 0.75 && ratio < 1.02, ratio)
+    assert(math.abs(measured(problem, naive, stream) / naive.cost - 1) < 0.02)
   }
 
   /** Mean over some hash functions. */
