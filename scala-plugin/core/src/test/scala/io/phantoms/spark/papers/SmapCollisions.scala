@@ -7,7 +7,7 @@ import io.phantoms.spark.choose._
 /** The experiments of SMAP's section 5: collision rates of tables that data runs through, beside the models. */
 private[papers] object SmapCollisions {
   private val ratios = Seq(0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
-  private val Hashes = 8
+  private val Hashes = 24
 
   def write(results: Results, data: SmapData, packets: Array[Int]): Unit = {
     random(results)
