@@ -123,6 +123,22 @@ class SpaceAllocationSuite extends AnyFunSuite {
     }
   }
 
+  test("tractable configurations: within 1 % of ES without phantoms, 2 % with one over all queries") {
+    // Section 8.3.1, under exact, precomputed and linear rates.
+    val random = new Random(12)
+    for (rate <- Seq(CollisionRate.Exact, CollisionRate.Precomputed, CollisionRate.Linear); _ <- 1 to 20) {
+      val groups = 2837.0 +: Vector.fill(4)(552 + 1500 * random.nextDouble())
+      val memory = 30000 + 70000 * random.nextDouble()
+      for ((parents, most) <- Seq(Vector(-1, -1, -1, -1) -> 1.01, Vector(-1, 0, 0, 0, 0) -> 1.02)) {
+        val tree = ConfigurationTree(parents)
+        val of = groups.takeRight(tree.size)
+        val problem = SpaceProblem(tree, of, r => if (tree.isLeaf(r)) 2.0 else 5.0, _ => 1.0, tree.isLeaf, rate = rate)
+        def cost(a: SpaceAllocation): Double = problem.cost(a.allocate(problem, memory, c1, c2), c1, c2)
+        assert(cost(SupernodeLinear) <= most * cost(new ExhaustiveSpace(100)), s"$parents, $of, $memory")
+      }
+    }
+  }
+
   test("SL within 5 % of ES on average over random configurations, and better than SR, PL and PR") {
     val random = new Random(11)
     val ratios = for (_ <- 1 to 250) yield {
