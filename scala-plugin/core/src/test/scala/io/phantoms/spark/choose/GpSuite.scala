@@ -15,8 +15,8 @@ class GpSuite extends AnyFunSuite {
   }
 
   test("phi decides how many phantoms there is space for") {
-    // Section 8.4, M = 40,000: three phantoms up to phi = 1.2; with 1.6 ABCD (5 * 2837 phi units beside the queries'
-    // 6920 phi) leaves space for none; with 2.0 ABCD itself has none, but two smaller phantoms have.
+    // Section 8.4, M = 40,000. Three phantoms up to phi = 1.2. Beyond, ABCD no longer fits beside AC and BD; with 1.6
+    // another does, is added at a loss as Fig 5 has it, and leaves BD with nothing but D to feed.
     def phantoms(phi: Double): Int = {
       val problem = data.problem(Seq("A", "B", "C", "D"), 40000)
       Gp.choose(problem, phi, problem.phantoms).feeding.phantoms(problem.graph).size

@@ -140,8 +140,8 @@ object Smap {
       val bySpace = for (phi <- Seq(0.8, 1.2, 1.6, 2.0); k <- 0 to 3) yield {
         (s"gp($phi)", k, Gp.choose(problem, phi, problem.phantoms, most = k))
       }
-      for ((name, k, c) <- greedy ++ bySpace if c.feeding.phantoms(problem.graph).size == k) yield
-        Seq(name, k, c.cost / optimum.cost, c.feeding.render(problem.graph))
+      for ((name, k, c) <- greedy ++ bySpace if c.feeding.phantoms(problem.graph).size == k)
+        yield Seq(name, k, c.cost / optimum.cost, c.feeding.render(problem.graph))
     }
     results.csv("smap-fig18", Seq("M", "gcsl", "gp(0.8)", "gp(1.2)", "gp(1.6)", "gp(2.0)")) {
       for (m <- SmapData.Memories) yield {

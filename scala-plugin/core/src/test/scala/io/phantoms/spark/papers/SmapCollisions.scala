@@ -18,19 +18,25 @@ private[papers] object SmapCollisions {
   }
 
   /** l_m of each relation: eq 13 by the measured rate; NaN where nothing collided. */
-  def flowLengths(problem: MultipleAggregation, feeding: Feeding, space: Array[Double], x: Array[Double]): Int => Double =
+  def flowLengths(
+      problem: MultipleAggregation,
+      feeding: Feeding,
+      space: Array[Double],
+      x: Array[Double]
+  ): Int => Double =
     r => {
       val node = feeding.nodes(r)
       val buckets = math.max(1.0, math.floor(space(r) / problem.entry(node)))
       if (x(r) == 0) Double.NaN else CollisionModel.random(problem.groups(node), buckets) / x(r)
     }
 
-  private def single(groups: Array[Int], stream: Int => Array[Int], buckets: Int): Double = Results.mean((1 to Hashes).map { seed =>
-    val table = new TableSimulation(ConfigurationTree(Seq(-1)), Array(groups), Array(buckets), seed)
-    val s = stream(seed)
-    table.run(s, 0, s.length / 4).restart()
-    table.run(s, s.length / 4, s.length).rates(0)
-  })
+  private def single(groups: Array[Int], stream: Int => Array[Int], buckets: Int): Double =
+    Results.mean((1 to Hashes).map { seed =>
+      val table = new TableSimulation(ConfigurationTree(Seq(-1)), Array(groups), Array(buckets), seed)
+      val s = stream(seed)
+      table.run(s, 0, s.length / 4).restart()
+      table.run(s, s.length / 4, s.length).rates(0)
+    })
 
   private def random(results: Results): Unit =
     results.csv("smap-fig7", Seq("groups", "g/b", "measured", "eq 13", "difference in %")) {
