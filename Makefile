@@ -10,13 +10,16 @@ SWEEP_ROWS ?= 2000000
 POINTS ?=
 RESUME ?=
 
-.PHONY: demo bench bench-tables bench-encodings sweep test lint-scala test-scala test-python lint jar docs-conf clean help
+
+.PHONY: demo bench bench-tables bench-encodings sweep papers papers-smap papers-trees papers-windows test \
+  lint-scala test-scala test-python lint jar docs-conf clean help
 
 help:
 	@echo "make demo [ROWS=3000000]            the 22 NetFlow reports, plugin off and on"
 	@echo "make bench NAME=nfc22|smap4|cube4   times beside plain Spark, DuckDB, Polars, chDB"
 	@echo "make sweep [SWEEP_ROWS=2000000] [POINTS='16@1 64@'] [RESUME=1]"
 	@echo "                                    plain Spark and plugin, 2 to 64 sets, coarse to fine"
+	@echo "make papers                         the papers' figures and tables, recomputed"
 	@echo "make bench-tables [FULL=full]       what a row costs in the tables, beside plain arrays"
 	@echo "make bench-encodings PARQUET=dir SQL=file"
 	@echo "                                    what a query's blocks weigh, and what encoding them costs"
@@ -55,6 +58,12 @@ bench-tables:
 # What blocks weigh in several encodings: PARQUET is a data set, SQL a file with a query over the view t.
 bench-encodings:
 	./build/sbt "bench/runMain io.phantoms.spark.bench.EncodingReport $(PARQUET) $(SQL) benchmarks/results/encodings.json"
+# The papers' evaluations; docs/papers has them beside the papers' values.
+papers: papers-smap
+
+papers-smap: $(VENV)/.dev
+	./build/sbt "core/Test/runMain io.phantoms.spark.papers.Smap benchmarks/papers/results"
+	$(PY) benchmarks/papers/smap.py benchmarks/papers/results docs/images/papers
 
 test: lint lint-scala test-scala test-python
 

@@ -50,10 +50,12 @@ object PhantomsConf {
     .doc(
       "The algorithm that chooses which relations to maintain. 'auto': placement search over GC and SL; " +
         "'gc': greedy by increasing collision rates with supernode-linear space (SMAP, section 4); 'none': nothing " +
-        "is ever shared."
+        "is ever shared. SMAP's algorithms under its own cost, to compare: 'gcsl', 'gcsr', 'gcpl', 'gcpr' and 'gces' are " +
+        "GC with each of its space allocations, 'gp' or 'gp(1.5)' is greedy by increasing space with phi buckets per " +
+        "group, 'epes' tries everything (for a few queries; else it is 'gces')."
     )
     .version(Since).stringConf.transform(_.toLowerCase(Locale.ROOT))
-    .checkValue(Choosers.contains(_), s"Use one of ${Choosers.mkString("'", "', '", "'")}.")
+    .checkValue(ChooserAlgorithms.accepts(_), s"Use one of ${Choosers.mkString("'", "', '", "'")}.")
     .createWithDefault("auto")
 
   val LftaMemory = SQLConf.buildConf("spark.phantoms.lfta.memory")

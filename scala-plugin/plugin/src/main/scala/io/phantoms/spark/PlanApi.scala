@@ -101,7 +101,7 @@ object PlanApi {
 
   private def chooserOf(spec: JObject): String = spec \ "chooser" match {
     case JNothing | JNull => "auto"
-    case JString(name) if Chooser.algorithms.contains(name) => name
+    case JString(name) if Chooser.accepts(name) => name
     case JString(name) => wrong(s"chooser: unknown '$name'; valid ones are ${Chooser.algorithms.mkString(", ")}")
     case _ => wrong("chooser: not a text")
   }

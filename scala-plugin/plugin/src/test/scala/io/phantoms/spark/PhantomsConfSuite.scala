@@ -40,6 +40,7 @@ class PhantomsConfSuite extends AnyFunSuite {
       "spark.phantoms.enabled" -> "false"
     )
     assert(s.lftaMemory == (16L << 20) && s.chooser == "gc" && s.minSavings == -1 && !s.enabled)
+    assert(settings("spark.phantoms.chooser" -> "GP(1.5)")._1.chooser == "gp(1.5)")
   }
 
   private val wrong = Seq(

@@ -36,6 +36,15 @@ class PlanApiSuite extends AnyFunSuite {
     assert((plan \ "tables").children.isEmpty && (plan \ "cost") == (plan \ "cost_without"))
   }
 
+  test("SMAP's algorithms by name, phi included") {
+    for (name <- Seq("gcsl", "gcsr", "gcpl", "gcpr", "gces", "gp", "gp(0.5)", "epes")) {
+      val plan = JsonMethods.parse(PlanApi.planJson(smap.dropRight(1) + s", \"chooser\": \"$name\"}"))
+      assert((plan \ "algorithm").extract[String] == name)
+      assert((plan \ "tables").children.forall(t => (t \ "placement").extract[String] != "derived"), name)
+      assert((plan \ "tables").children.exists(t => (t \ "placement").extract[String] == "feeds"), name)
+    }
+  }
+
   test("names longer than a letter get a legend") {
     val plan = JsonMethods.parse(PlanApi.planJson(
       """{"queries": [["src","dst"], ["src"], ["dst"]], "stats": {"rows": 1e8, "groups": {"src,dst": 1000, "src": 50, "dst": 60}}}"""
@@ -65,6 +74,7 @@ class PlanApiSuite extends AnyFunSuite {
       """{"queries": [["A"]], "stats": {"rows": 1, "lines": 1}}""" -> "stats.lines",
       """{"queries": [["A"]], "stats": {"rows": 1}, "memory": 0}""" -> "memory",
       """{"queries": [["A"]], "stats": {"rows": 1}, "chooser": "magic"}""" -> "chooser",
+      """{"queries": [["A"]], "stats": {"rows": 1}, "chooser": "gp(0)"}""" -> "chooser",
       """{"queries": [["A"]], "stats": {"rows": 1}, "chosen": 1}""" -> "chosen"
     )
     cases.foreach { case (spec, what) =>

@@ -45,6 +45,9 @@ private object ChoiceCache {
       minSavings: Double
   )
 
+  // Flow lengths of deeper relations hardly differ from 1 (SMAP section 5.3).
+  private val Deepest = 4
+
   object Key {
     def apply(p: Problem, algorithm: String, minSavings: Double): Key = {
       val s = p.statistics
@@ -56,7 +59,8 @@ private object ChoiceCache {
         p.machine,
         p.memory,
         p.maxShards,
-        s.rows +: (sets.map(s.groups) ++ sets.map(s.flowLength)),
+        s.rows +: (sets.map(s.groups) ++ sets.map(s.flowLength) ++
+          (2 to Deepest).map(s.flowLengthAtDepth(_).getOrElse(0.0))),
         algorithm,
         minSavings
       )

@@ -3,20 +3,24 @@ package io.phantoms.spark.choose
 /** Entry point of the package: which relations to maintain for a set of queries, or that nothing should be shared. */
 object Chooser {
 
-  /** What [[choose]] accepts as `algorithm`. */
-  val algorithms: Seq[String] = Seq("auto", "none", "gc")
+  /** What [[choose]] accepts as `algorithm`; `gp` also with its parameter, as in `gp(1.5)`. */
+  val algorithms: Seq[String] = Seq("auto", "none", "gc") ++ Smap.names
+
+  /** Whether [[choose]] accepts this name. */
+  def accepts(algorithm: String): Boolean = algorithms.contains(algorithm) || Smap.accepts(algorithm)
 
   /**
    * Chooses a configuration.
    *
    * @param algorithm `auto`: placement search over GC and SL; `gc`: SMAP's GC with SL, every query a shipped LFTA
-   *   relation; `none`: NoSharing
+   *   relation; `none`: NoSharing; the names of [[Smap]]: phantoms chosen by SMAP's own cost, eq 7 in the terms of one map
+   *   task, instead of elapsed time
    * @param minSavings share only if at least this fraction of NoSharing's cost is saved; negative: share in any case
    * @throws IllegalArgumentException if the algorithm is unknown
    */
   def choose(problem: Problem, algorithm: String = "auto", minSavings: Double = 0.1): Choice = {
     require(
-      algorithms.contains(algorithm),
+      accepts(algorithm),
       s"unknown chooser '$algorithm'; valid ones are ${algorithms.mkString(", ")}"
     )
     val without = costWithout(problem)
@@ -31,10 +35,18 @@ object Chooser {
   }
 
   private def configurations(problem: Problem, algorithm: String): Seq[Configuration] = {
-    val search =
-      new PlacementSearch(new FeedingGraph(problem), new CostModel(problem), SpaceAllocation.SupernodeLinear)
-    val smap = search.configuration(search.smap)
-    if (algorithm == "gc") Seq(smap) else Seq(search.configuration(search.search), smap)
+    val graph = new FeedingGraph(problem)
+    val model = new CostModel(problem)
+    if (Smap.accepts(algorithm)) {
+      val smap = Smap(algorithm)
+      val search = new PlacementSearch(graph, model, smap.allocation)
+      val chosen = smap.choose(search.multipleAggregation).feeding.phantoms(graph)
+      Seq(search.configuration(search.shippingQueries(chosen)))
+    } else {
+      val search = new PlacementSearch(graph, model, SpaceAllocation.SupernodeLinear)
+      val smap = search.configuration(search.smap)
+      if (algorithm == "gc") Seq(smap) else Seq(search.configuration(search.search), smap)
+    }
   }
 
   /** What each relation of a configuration is expected to do, and the elapsed time of the whole. */

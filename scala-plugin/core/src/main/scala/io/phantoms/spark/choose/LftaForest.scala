@@ -32,9 +32,6 @@ private[choose] final class LftaForestBuilder(
   private val tableLimit: Array[Double] =
     Array.tabulate(graph.size)(i => TableSizes.ceiling(groupsInTask(i)).toDouble * graph.entryBytes(i))
 
-  private val weight: Array[Double] =
-    Array.tabulate(graph.size)(i => groupsInTask(i) * graph.entryBytes(i) / graph.flowLength(i))
-
   /** Whether a table of any size would let most entries through: the task sees almost as many groups as rows. */
   def irreducible(node: Int): Boolean = groupsInTask(node) > model.rowsPerTask * PassAbove
 
@@ -49,7 +46,7 @@ private[choose] final class LftaForestBuilder(
       whole: Boolean,
       memory: Double = memory
   ): LftaForest = {
-    val ordered = inOrder(relations)
+    val ordered = FeedingForest.inOrder(graph, relations)
     // A relation sees no more entries than the task has rows, so what does not reduce them reduces nothing.
     val passing = new Array[Boolean](graph.size)
     ordered.foreach(n => passing(n) = irreducible(n))
@@ -75,16 +72,6 @@ private[choose] final class LftaForestBuilder(
   /** Bytes of the table of relation `i` of a forest; 0 where it has none. */
   def tableBytes(forest: LftaForest, i: Int): Double =
     if (forest.buckets(i) < 1) 0.0 else forest.buckets(i) * graph.entryBytes(forest.nodes(i))
-
-  private def inOrder(relations: Iterable[Int]): Array[Int] = {
-    val ranks = new Array[Int](relations.size)
-    var i = 0
-    relations.foreach { n => ranks(i) = graph.rank(n); i += 1 }
-    java.util.Arrays.sort(ranks)
-    i = 0
-    while (i < ranks.length) { ranks(i) = graph.order(ranks(i)); i += 1 }
-    ranks
-  }
 
   // Marks tables that do not reduce: all that never could, or else the worst third, whose memory then helps the others.
   private def markPassing(forest: LftaForest, passing: Array[Boolean]): Boolean = {
@@ -115,14 +102,8 @@ private[choose] final class LftaForestBuilder(
       whole: Boolean,
       memory: Double
   ): LftaForest = {
-    var nodes = ordered.filter(n => ships(n) || !passing(n))
-    var parent = parents(nodes, passing)
-    var useful = withoutIdlePhantoms(nodes, parent, ships)
-    while (useful.length < nodes.length) {
-      nodes = useful
-      parent = parents(nodes, passing)
-      useful = withoutIdlePhantoms(nodes, parent, ships)
-    }
+    val (nodes, parent) =
+      FeedingForest.useful(graph, ordered.filter(n => ships(n) || !passing(n)), passing(_), ships)
     val buckets = tables(nodes, parent, ships, passing, whole, memory)
     val fed = new Array[Double](nodes.length)
     val evictions = new Array[Double](nodes.length)
@@ -135,54 +116,6 @@ private[choose] final class LftaForestBuilder(
       i += 1
     }
     new LftaForest(nodes, parent, buckets, fed, evictions)
-  }
-
-  // Each relation is fed by the maintained relation with fewest groups that can: the one that evicts least.
-  private def parents(nodes: Array[Int], passing: Array[Boolean]): Array[Int] = {
-    val parent = new Array[Int](nodes.length)
-    val feeders = new Array[Int](nodes.length) // positions of the tables so far
-    var tables = 0
-    var i = 0
-    while (i < nodes.length) {
-      val node = nodes(i)
-      var best = -1
-      var fewest = Double.PositiveInfinity
-      var j = 0
-      while (j < tables) {
-        val feeder = nodes(feeders(j))
-        if (graph.groups(feeder) < fewest && graph.feeds(feeder, node)) {
-          best = feeders(j)
-          fewest = graph.groups(feeder)
-        }
-        j += 1
-      }
-      parent(i) = best
-      if (!passing(node)) {
-        feeders(tables) = i
-        tables += 1
-      }
-      i += 1
-    }
-    parent
-  }
-
-  private def withoutIdlePhantoms(nodes: Array[Int], parent: Array[Int], ships: Int => Boolean): Array[Int] = {
-    val children = new Array[Int](nodes.length)
-    var idle = 0
-    var i = 0
-    while (i < nodes.length) {
-      if (parent(i) >= 0) children(parent(i)) += 1
-      i += 1
-    }
-    i = 0
-    while (i < nodes.length) {
-      if (children(i) < 2 && !ships(nodes(i))) {
-        children(i) = -1
-        idle += 1
-      }
-      i += 1
-    }
-    if (idle == 0) nodes else nodes.indices.iterator.filter(children(_) >= 0).map(nodes(_)).toArray
   }
 
   private def tables(
@@ -217,7 +150,13 @@ private[choose] final class LftaForestBuilder(
         i += 1
       }
       val space = allocation.allocate(
-        SpaceProblem(new ConfigurationTree(feeder), k => weight(nodes(kept(k))), k => ships(nodes(kept(k)))),
+        SpaceProblem(
+          new ConfigurationTree(feeder),
+          k => groupsInTask(nodes(kept(k))),
+          k => graph.entryBytes(nodes(kept(k))).toDouble,
+          k => graph.flowLength(nodes(kept(k))),
+          k => ships(nodes(kept(k)))
+        ),
         memory,
         model.machine.c1,
         shipping / count + model.machine.merge

@@ -21,6 +21,12 @@ trait Statistics {
 
   /** Effective flow length l_a of a relation (SMAP eq. 15): rows per run of one group in a bucket, at least 1. */
   def flowLength(keys: BitSet): Double
+
+  /**
+   * Effective flow length of what other tables pass on (SMAP section 5.3): the average measured at this depth of the
+   * feeding tree, 2 for relations fed by a raw one. None: not known, taken as groups mixed at random.
+   */
+  def flowLengthAtDepth(depth: Int): Option[Double] = None
 }
 
 /**

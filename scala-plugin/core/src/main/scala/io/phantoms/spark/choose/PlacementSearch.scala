@@ -23,6 +23,24 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
   /** Plain SMAP: every query a shipped LFTA relation, phantoms by GC. */
   def smap: State = phantomsByGc(Nil)
 
+  /** Every query a shipped LFTA relation, with these phantoms. */
+  def shippingQueries(phantoms: Vector[Int]): State = state(Nil, phantoms)
+
+  /** The tables of one map task as the paper's problem: c2 ships an entry of average width and merges it. */
+  def multipleAggregation: MultipleAggregation = {
+    val shipping = allQueries.iterator.map(q => model.c2(graph.entryBytes(q))).sum / math.max(1, allQueries.size)
+    val statistics = problem.statistics
+    new MultipleAggregation(
+      graph,
+      forests.groupsInTask(_),
+      graph.entryBytes(_).toDouble,
+      math.max(0L, problem.memory).toDouble,
+      model.machine.c1,
+      shipping + model.machine.merge,
+      FlowLengths.ofRelations(graph.flowLength(_), statistics.flowLengthAtDepth)
+    )
+  }
+
   /**
    * Placement as well. Where the greedy answer leaves cores idle behind one long reduce task, a second search whose
    * first shipment is spread over all cores competes with it: greedy alone does not find back from the first step.

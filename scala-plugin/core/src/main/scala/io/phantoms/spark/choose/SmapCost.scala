@@ -87,4 +87,34 @@ final class SmapCost(c1: Double, c2: Double) {
     }
     cost
   }
+
+  /** Eq 27: what one hash table eviction of each relation costs (E_R); `size` is b_R. */
+  def evictionCosts(
+      tree: ConfigurationTree,
+      x: Int => Double,
+      size: Int => Double,
+      external: Int => Boolean
+  ): Array[Double] = {
+    val perEntry = Array.tabulate(tree.size)(r => if (external(r)) c2 else 0.0)
+    for (r <- tree.size - 1 to 0 by -1 if !tree.isRaw(r)) perEntry(tree.parent(r)) += c1 + x(r) * perEntry(r)
+    Array.tabulate(tree.size)(r => size(r) * perEntry(r))
+  }
+
+  /**
+   * Eq 29: overall cost E_c of a cycle, the sum of eq 23 and eq 28.
+   *
+   * @param tuples tuples of the stream in a cycle (n_c)
+   * @param evictions hash table evictions of each relation in a cycle (n_R, eq 24)
+   */
+  def perCycle(
+      tree: ConfigurationTree,
+      x: Int => Double,
+      size: Int => Double,
+      external: Int => Boolean,
+      tuples: Double,
+      evictions: Int => Double
+  ): Double = {
+    val each = evictionCosts(tree, x, size, external)
+    tuples * perTuple(tree, x, external) + each.indices.iterator.map(r => evictions(r) * each(r)).sum
+  }
 }

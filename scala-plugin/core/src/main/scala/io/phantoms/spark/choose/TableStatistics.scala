@@ -13,16 +13,21 @@ import scala.collection.immutable.BitSet
  * @param known groups of some sets of attributes
  * @param flowLength l_a of every relation that has none of its own
  * @param flowLengths l_a of some relations
+ * @param depthFlowLengths l_a at depths 2, 3, ... of a feeding tree; the last one holds further down
  */
 final case class TableStatistics(
     rows: Double,
     known: Map[BitSet, Double],
     flowLength: Double = 1.0,
-    flowLengths: Map[BitSet, Double] = Map.empty
+    flowLengths: Map[BitSet, Double] = Map.empty,
+    depthFlowLengths: IndexedSeq[Double] = Vector.empty
 ) extends Statistics {
   require(rows >= 0, s"rows: $rows")
   known.foreach { case (keys, n) => require(n >= 0, s"groups of ${keys.mkString("{", ",", "}")}: $n") }
-  require((flowLengths.values ++ Seq(flowLength)).forall(_ >= 1), "a flow length is at least 1")
+  require(
+    (flowLengths.values ++ Seq(flowLength) ++ depthFlowLengths).forall(_ >= 1),
+    "a flow length is at least 1"
+  )
 
   private val most = math.max(1.0, rows)
 
@@ -32,6 +37,10 @@ final case class TableStatistics(
     .sortBy(p => (-p.keys.iterator.map(java.lang.Long.bitCount).sum, p.groups, p.keys.mkString(",")))
 
   override def flowLength(keys: BitSet): Double = flowLengths.getOrElse(keys, flowLength)
+
+  override def flowLengthAtDepth(depth: Int): Option[Double] =
+    if (depthFlowLengths.isEmpty || depth < 2) None
+    else Some(depthFlowLengths(math.min(depth - 2, depthFlowLengths.size - 1)))
 
   override def groups(keys: BitSet): Double =
     if (keys.isEmpty) 1.0

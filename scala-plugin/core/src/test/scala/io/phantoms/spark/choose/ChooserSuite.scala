@@ -31,7 +31,7 @@ class ChooserSuite extends AnyFunSuite {
   }
 
   test("random problems: every configuration is valid, and its estimate is its cost") {
-    for (seed <- 1 to 250; algorithm <- Seq("auto", "gc")) {
+    for (seed <- 1 to 250; algorithm <- Seq("auto", "gc") ++ (if (seed % 8 == 0) Smap.names else Nil)) {
       val problem = Workloads.random(seed, 1 + seed % 9, 1 + seed % 17)
       val choice = Chooser.choose(problem, algorithm, minSavings = -1)
       withClue(s"seed $seed, $algorithm: ") {
@@ -128,6 +128,21 @@ class ChooserSuite extends AnyFunSuite {
     val tiny = problem.copy(statistics = TableStatistics(100, Map.empty))
     assert(Chooser.choose(tiny).configuration.isEmpty, "a hundred rows do not pay for a stage")
     assert(Chooser.choose(tiny, minSavings = -1).configuration.nonEmpty)
+  }
+
+  test("SMAP's algorithms by name, phi included; with different allocations") {
+    val found = Smap.names.map(n => n -> Chooser.choose(Workloads.smap4, n, -1).configuration.get)
+    found.foreach { case (name, c) =>
+      withClue(s"$name: ")(valid(Workloads.smap4, c))
+      assert(c.relations.forall(r => !r.isDerived && r.isPhantom == (r.placement == Placement.Feeds)), name)
+      assert(c.relations.exists(_.isPhantom), name)
+    }
+    assert(found.map(_._2).distinct.size > 2)
+    assert(Chooser.choose(Workloads.smap4, "gp(1.5)", -1).algorithm === "gp(1.5)")
+    assert(Chooser.accepts("gp(1.5)") && Chooser.accepts("auto") && !Chooser.accepts("gp(x)"))
+    // phi so large that no phantom has space.
+    val starved = Workloads.smap4.copy(memory = 1L << 20)
+    assert(!Chooser.choose(starved, "gp(100)", -1).configuration.get.relations.exists(_.isPhantom))
   }
 
   test("none shares nothing, an unknown name is refused with the valid ones") {

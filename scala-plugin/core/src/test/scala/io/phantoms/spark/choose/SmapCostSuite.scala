@@ -51,6 +51,31 @@ class SmapCostSuite extends AnyFunSuite {
     near(cost.endOfEpoch(tree, Vector(0.5, 0.2), Vector(8.0, 4.0), (_: Int) => true), 8 + 10 * (8 + 4 + 8 * 0.2))
   }
 
+  test("Fig 3(c): eq 27 on three levels") {
+    // An entry out of BCD: 3 probes, evictions 0.1 + 0.3 + 0.4. Out of ABCD: 2 probes, what collides in AB, and in BCD.
+    val bcd = 3 + 10 * 0.8
+    val abcd = 2 + 0.2 * 10 + 0.25 * bcd
+    val expected = Seq(100 * abcd, 20 * 10.0, 40 * bcd, 100.0, 120.0, 140.0)
+    cost.evictionCosts(fig3c, x, m, fig3c.isLeaf).zip(expected).foreach { case (a, e) => near(a, e) }
+  }
+
+  test("eq 27 of all relations is eq 8") {
+    near(cost.evictionCosts(fig3c, x, m, fig3c.isLeaf).sum, cost.endOfEpoch(fig3c, x, m))
+  }
+
+  test("eq 29: ABC(AB(A B) C) with epochs of 2, 3 and 5 in a cycle of 30") {
+    val tree = ConfigurationTree(Vector(-1, 0, 1, 1, 0)) // Fig 14(b)
+    val y = Vector(0.5, 0.25, 0.1, 0.2, 0.3)
+    val size = Vector(50.0, 20.0, 8.0, 6.0, 4.0)
+    // Evictions of ABC, AB, A, B, C by counting: 22, 20, 15, 10, 6.
+    val n = Vector(22.0, 20.0, 15.0, 10.0, 6.0)
+    val ab = 2 + 10 * (0.1 + 0.2)
+    val abc = 2 + 0.25 * ab + 0.3 * 10
+    val each = 22 * 50 * abc + 20 * 20 * ab + 15 * 8 * 10 + 10 * 6 * 10 + 6 * 4 * 10
+    near(cost.perCycle(tree, y, size, tree.isLeaf, 1000, n), 1000 * (1 + 0.5 * abc) + each)
+    near(cost.perCycle(tree, y, size, tree.isLeaf, 1000, _ => 0.0), cost.intraEpoch(tree, y, 1000))
+  }
+
   test("shape") {
     assert((0 until 6).map(fig3c.depth) === Seq(1, 2, 2, 3, 3, 3))
     assert((0 until 6).map(fig3c.fanOut) === Seq(2, 0, 3, 0, 0, 0))
