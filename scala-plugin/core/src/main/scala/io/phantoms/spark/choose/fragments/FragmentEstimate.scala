@@ -52,17 +52,29 @@ object FragmentEstimate {
   /**
    * Expected sum of `weight` over the fragments of `rows` rows, more or fewer than were drawn.
    *
-   * Of fewer rows than the sample's r, each drawn row is taken to be among them with probability rows/r, so a fragment
-   * seen f times is missed with (1 - rows/r)^f; to more rows GEE's weights extrapolate.
+   * Of fewer rows than the sample's r, drawn from it without replacement, a fragment seen f times is missed with
+   * probability (1 - rows/r) (1 - rows/(r - 1)) ..., f factors; to more rows GEE's weights extrapolate.
    *
    * @param weight 1 for each fragment: k; its cardinality: k beta
    */
   def merges(rows: Double, sample: Fragments, weight: Fragment => Double): Double =
-    if (rows <= sample.rows) {
-      val absent = if (sample.rows == 0) 1.0 else 1 - math.max(0.0, rows) / sample.rows
-      sample.wanted.iterator.map(f => weight(f) * (1 - math.pow(absent, f.frequency.toDouble))).sum
-    } else {
+    if (rows <= 0 || sample.rows == 0) 0.0
+    else if (rows < 1) rows * merges(1, sample, weight)
+    else if (rows <= sample.rows) sample.wanted.iterator.map(f => weight(f) * (1 - missed(rows, sample.rows, f))).sum
+    else {
       val once = math.sqrt(rows / sample.rows)
       sample.wanted.iterator.map(f => weight(f) * (if (f.frequency == 1) once else 1.0)).sum
     }
+
+  private def missed(rows: Double, sampled: Long, fragment: Fragment): Double = {
+    var probability = 1.0
+    var j = 0L
+    while (j < fragment.frequency && probability > Negligible) {
+      probability *= math.max(0.0, 1 - rows / (sampled - j))
+      j += 1
+    }
+    probability
+  }
+
+  private val Negligible = 1e-12
 }
