@@ -3,6 +3,8 @@ package io.phantoms.spark.choose.fragments
 import scala.collection.immutable.BitSet
 import scala.collection.mutable
 
+import io.phantoms.spark.choose.Mask
+
 /**
  * One fragment: the rows that satisfy the predicates of just these queries.
  *
@@ -64,14 +66,16 @@ object Fragments {
 
   /** Fragments of signatures with their frequencies; equal signatures add up. */
   def apply(queries: Int, signatures: IterableOnce[(BitSet, Long)]): Fragments = {
-    val counts = mutable.HashMap.empty[BitSet, Long]
+    val counts = mutable.HashMap.empty[Mask, Fragment]
     signatures.iterator.foreach { case (b, f) =>
       require(f >= 0, s"frequency $f")
       require(b.lastOption.forall(_ < queries), s"a signature names query ${b.last} of $queries")
-      if (f > 0) counts(b) = counts.getOrElse(b, 0L) + f
+      if (f > 0) counts.updateWith(Mask(b, queries)) {
+        case Some(seen) => Some(Fragment(seen.signature, seen.frequency + f))
+        case None => Some(Fragment(b, f))
+      }
     }
-    val ordered = counts.toVector.sortBy { case (b, f) => (-f, b.toBitMask.toVector) }
-    new Fragments(queries, ordered.map { case (b, f) => Fragment(b, f) })
+    new Fragments(queries, counts.valuesIterator.toVector.sortBy(f => (-f.frequency, f.signature.toBitMask.toVector)))
   }
 
   /** Parts rows by predicates. */
