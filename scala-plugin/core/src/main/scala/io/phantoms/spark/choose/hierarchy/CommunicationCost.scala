@@ -18,7 +18,9 @@ final class CommunicationCost(
   private val paired = windows.map(SlicedWindow.paired)
 
   // Slices of one width expect the same groups.
-  private val widths: Vector[(Long, Int)] = common.slices.groupBy(identity).map { case (w, s) => (w, s.size) }.toVector.sorted
+  private val widths: Vector[(Long, Int)] = common.slices.groupBy(identity).map { case (w, s) =>
+    (w, s.size)
+  }.toVector.sorted
 
   /** Raw rows: lambda shared (plan 4); once per query otherwise, n lambda (plan 1). */
   def raw(lambda: Double, shared: Boolean): Double = if (shared) lambda else windows.size * lambda

@@ -30,7 +30,8 @@ final case class Topology(parents: Vector[Int], sources: Vector[Double], linkCos
   }
 
   /** Levels below the root of each node. */
-  val depth: Vector[Int] = parents.indices.foldLeft(Vector.empty[Int])((d, i) => d :+ (if (i == 0) 0 else d(parents(i)) + 1))
+  val depth: Vector[Int] =
+    parents.indices.foldLeft(Vector.empty[Int])((d, i) => d :+ (if (i == 0) 0 else d(parents(i)) + 1))
 }
 
 object Topology {

@@ -74,8 +74,9 @@ object CoarseSlices {
     val results = slices.windows.indices.iterator.flatMap(slices.results).toVector
     def cost(c: CoarseSlices): Long =
       c.building(slices.size) + results.iterator.map(r => c.count(r.first, r.last)).sum
-    val sizes = Iterator.iterate(2L)(_ * 2).flatMap(n => Iterator(n, n / 2 * 3)).takeWhile(_ <= slices.size).map(_.toInt)
-      .toVector.distinct
+    val sizes =
+      Iterator.iterate(2L)(_ * 2).flatMap(n => Iterator(n, n / 2 * 3)).takeWhile(_ <= slices.size).map(_.toInt)
+        .toVector.distinct
     def improve(best: CoarseSlices, at: Long): CoarseSlices = {
       val nested = sizes.filterNot(best.sizes.contains).map(s => (best.sizes :+ s).sorted)
         .filter(s => s.sliding(2).forall(p => p.size < 2 || p(1) % p(0) == 0)).map(CoarseSlices(_))

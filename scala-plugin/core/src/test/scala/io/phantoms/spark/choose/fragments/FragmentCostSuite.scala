@@ -34,7 +34,8 @@ class FragmentCostSuite extends AnyFunSuite {
     near(paper.shared(e), 9)
     assert(!paper.share(e))
     near(paper.threshold(e), (8 - 6) / 1.5)
-    val weighted = new FragmentCost(FragmentWeights(accumulate = 2, merge = 5, lookup = 3, miss = 0.5, skipsUnwanted = true))
+    val weighted =
+      new FragmentCost(FragmentWeights(accumulate = 2, merge = 5, lookup = 3, miss = 0.5, skipsUnwanted = true))
     near(weighted.unshared(e), 16)
     near(weighted.shared(e), 5 * 5 + 3 * 5)
     near(weighted.conditional(e), 16 + 0.5 * (3 * 6 - 8))
@@ -135,6 +136,10 @@ class FragmentCostSuite extends AnyFunSuite {
         )
       }
     }
+    // Two of four rows A, A, B, C: A is missed once in six, B and C every other time.
+    val four = Fragments(3, Seq(BitSet(0) -> 2L, BitSet(1) -> 1L, BitSet(2) -> 1L))
+    near(FragmentEstimate.merges(2, four, _ => 1.0), 5.0 / 6 + 0.5 + 0.5)
+    near(FragmentEstimate.merges(0.5, four, _ => 1.0), 0.5)
     assert(FragmentEstimate.merges(0, Fragments(1, Seq(BitSet(0) -> 1L)), _ => 1.0) === 0.0)
   }
 }

@@ -38,7 +38,9 @@ class ShardsSuite extends AnyFunSuite {
       val all = rows(rng, w)
       val shards = parted(w, all)
       assert(shards.rows === all.size)
-      val sums = all.groupBy(r => (shards.slices.sliceOf(r.time), r.signature)).map { case (s, rs) => (s, rs.map(_.value).sum) }
+      val sums = all.groupBy(r => (shards.slices.sliceOf(r.time), r.signature)).map { case (s, rs) =>
+        (s, rs.map(_.value).sum)
+      }
       for (q <- w.queries; r <- shards.slices.results(q.window)) {
         val mine = shards.of(q, r)
         val window = w.windows(q.window)
@@ -96,7 +98,11 @@ class ShardsSuite extends AnyFunSuite {
       val counted = ShardCost.shared(shards)
       near(expected.partial * until, counted.partial)
       near(expected.slices * until / counted.slices, 1, 0.05)
-      near(ShardCost.unsharedRate(w, lambda.toDouble, sample).partial * until / ShardCost.unshared(shards).partial, 1, 0.05)
+      near(
+        ShardCost.unsharedRate(w, lambda.toDouble, sample).partial * until / ShardCost.unshared(shards).partial,
+        1,
+        0.05
+      )
       assert(ShardCost.share(w, lambda.toDouble, sample) ===
         (expected.total < ShardCost.unsharedRate(w, lambda.toDouble, sample).total))
     }

@@ -20,6 +20,8 @@ object RandomWindows {
   /** Times of `(from, until]` at which some window begins or ends, one by one. */
   def edges(windows: Seq[PeriodicWindow], from: Long, until: Long): Vector[Long] =
     (from + 1 to until).filter { t =>
-      windows.exists(w => Math.floorMod(t - w.phase, w.slide) == 0 || Math.floorMod(t + w.range - w.phase, w.slide) == 0)
+      windows.exists(w =>
+        Math.floorMod(t - w.phase, w.slide) == 0 || Math.floorMod(t + w.range - w.phase, w.slide) == 0
+      )
     }.toVector
 }

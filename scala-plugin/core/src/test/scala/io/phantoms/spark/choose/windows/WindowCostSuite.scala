@@ -70,7 +70,11 @@ class WindowCostSuite extends AnyFunSuite {
     val gamma = 12.0 / 45
     val expected = (gamma * (1.2 + 12.0 / 9) - 2 * (18.0 / 225 + 12.0 / 81)) / 1
     near(WindowCost.threshold(gamma, Seq(u, v)), expected)
-    assert(WindowCost.share(expected + 0.001, gamma, Seq(u, v)) && !WindowCost.share(expected - 0.001, gamma, Seq(u, v)))
+    assert(WindowCost.share(expected + 0.001, gamma, Seq(u, v)) && !WindowCost.share(
+      expected - 0.001,
+      gamma,
+      Seq(u, v)
+    ))
   }
 
   test("final aggregations without sharing are below those with sharing, partial ones above") {
@@ -94,9 +98,14 @@ class WindowCostSuite extends AnyFunSuite {
       }
       // Panes divide evenly, so r/g is exact; a slice that begins a pair is in floor(r/s) windows and the other in one
       // more, of which 2r/s is the mean only where they are equally long.
-      assert(math.abs(counted(SlicedWindow.paned) - WindowCost.paned(0, w).finals) < 0.02 * (1 + w.range.toDouble / w.slide))
+      assert(math.abs(counted(SlicedWindow.paned) - WindowCost.paned(
+        0,
+        w
+      ).finals) < 0.02 * (1 + w.range.toDouble / w.slide))
       val exact = (w.range / w.slide * 2 + 1) * (w.pairedSlices - 1) + w.range / w.slide * (2 - w.pairedSlices)
-      assert(math.abs(counted(SlicedWindow.paired) - exact.toDouble / w.slide) < 0.02 * (1 + w.range.toDouble / w.slide))
+      assert(
+        math.abs(counted(SlicedWindow.paired) - exact.toDouble / w.slide) < 0.02 * (1 + w.range.toDouble / w.slide)
+      )
       assert(math.abs(exact - WindowCost.paired(0, w).finals * w.slide) <= 1)
       val ceiling = WindowCost.unsharedPeriod(0, Seq(w)).finals
       assert(ceiling >= exact && ceiling <= exact + 1, s"$w")

@@ -17,7 +17,10 @@ final class OnTheFlySharing(trades: Trades, iterations: Int, passes: Int) {
   private val sizes = Seq(16, 32, 64, 128, 256)
 
   def report: PaperReport =
-    PaperReport("on-the-fly-sharing", Seq(examples, analysis, fig4, workloadA, fragments, workloadB, regular, lowSharing))
+    PaperReport(
+      "on-the-fly-sharing",
+      Seq(examples, analysis, fig4, workloadA, fragments, workloadB, regular, lowSharing)
+    )
 
   private def mean(n: Int)(value: Random => Double): Double = (1 to n).map(i => value(new Random(i.toLong))).sum / n
 
@@ -44,8 +47,16 @@ final class OnTheFlySharing(trades: Trades, iterations: Int, passes: Int) {
       val equation = per(w => hour * WindowCost.shared(0, EdgeRate.over(w, 0, hour), w).finals)
       val own = per(w => hour * WindowCost.unshared(0, w).finals)
       Seq(
-        Compared(s"n = $n: sum of 2r/s^2 over an hour, counted", own, per(w => merges(w, SlicedWindow.paired, alone = true))),
-        Compared(s"n = $n: sum of E r/s over an hour, counted", equation, per(merges(_, SlicedWindow.paired, alone = false)))
+        Compared(
+          s"n = $n: sum of 2r/s^2 over an hour, counted",
+          own,
+          per(w => merges(w, SlicedWindow.paired, alone = true))
+        ),
+        Compared(
+          s"n = $n: sum of E r/s over an hour, counted",
+          equation,
+          per(merges(_, SlicedWindow.paired, alone = false))
+        )
       )
     }
     PaperTable("Table 3: its equations (as Paper) beside slices merged one by one", rows)
@@ -91,10 +102,14 @@ final class OnTheFlySharing(trades: Trades, iterations: Int, passes: Int) {
       val slices = Slices.over(w, 0, hour, sliced).size
       w.map(x => (x.range + x.slide - 1) / x.slide * slices).sum.toDouble
     }
+    // Only results due by the end of the hour.
+    def due(w: Vector[PeriodicWindow]): Double =
+      w.map(x => Slices.over(Seq(x), 0, hour).results(0).filter(_.end <= hour).map(_.size).sum).sum.toDouble
     val at256 = Seq(
       Compared("n = 256: partial, unshared", 291490816, 256.0 * trades.rows),
       Compared("n = 256: partial, shared", 1138636, trades.rows.toDouble),
       Compared("n = 256: final, unshared paired", 6813, per(256)(merges(_, SlicedWindow.paired, alone = true))),
+      Compared("n = 256: final, unshared paired, results due within the hour", 6813, per(256)(due)),
       Compared("n = 256: final, shared paired", 1462391, per(256)(merges(_, SlicedWindow.paired, alone = false))),
       Compared("n = 256: final, shared paned", 2340842, per(256)(merges(_, SlicedWindow.paned, alone = false))),
       Compared("n = 256: final, shared paired, E ceil(r/s)", 1462391, per(256)(buffered(_, SlicedWindow.paired))),
@@ -109,7 +124,9 @@ final class OnTheFlySharing(trades: Trades, iterations: Int, passes: Int) {
     val beyond = Seq(
       Compared.ours(
         "n = 256: final, shared paired, slices in blocks (not in the paper)",
-        per(256) { w => val s = Slices.over(w, 0, hour); CoarseSlices.merges(s, CoarseSlices.choose(s)).toDouble }
+        per(256) { w =>
+          val s = Slices.over(w, 0, hour); CoarseSlices.merges(s, CoarseSlices.choose(s)).toDouble
+        }
       )
     )
     PaperTable("Section 6.2, workload (A), different windows: aggregations in an hour", at256 ++ others ++ beyond)
@@ -130,7 +147,13 @@ final class OnTheFlySharing(trades: Trades, iterations: Int, passes: Int) {
     )
   }
 
-  private def fragmentsOf(ids: Array[Int], kinds: IndexedSeq[BitSet], queries: Int, from: Int, until: Int): Fragments = {
+  private def fragmentsOf(
+      ids: Array[Int],
+      kinds: IndexedSeq[BitSet],
+      queries: Int,
+      from: Int,
+      until: Int
+  ): Fragments = {
     val counts = new Array[Long](kinds.size)
     for (i <- ids.indices if trades.seconds(i) >= from && trades.seconds(i) < until) counts(ids(i)) += 1
     Fragments(queries, kinds.indices.iterator.filter(counts(_) > 0).map(k => (kinds(k), counts(k))))
@@ -144,8 +167,11 @@ final class OnTheFlySharing(trades: Trades, iterations: Int, passes: Int) {
       val windows = (0 until Trades.Hour by 600).map(t => fragmentsOf(ids, kinds, 256, t, t + 600))
       // One row in a hundred.
       val sampled = windows.head.rows.toInt / 100
-      val sample = Fragments(256, rng.shuffle(ids.indices.take(windows.head.rows.toInt).toVector).take(sampled)
-        .map(i => (kinds(ids(i)), 1L)))
+      val sample = Fragments(
+        256,
+        rng.shuffle(ids.indices.take(windows.head.rows.toInt).toVector).take(sampled)
+          .map(i => (kinds(ids(i)), 1L))
+      )
       val estimate = FragmentEstimate.fromSample(windows.head.rows.toDouble, sample)
       val exact = windows.map(FragmentEstimate.exact)
       Vector(
@@ -188,17 +214,29 @@ final class OnTheFlySharing(trades: Trades, iterations: Int, passes: Int) {
       val of = counts(slices.sliceOf(trades.seconds(i).toLong))
       of(ids(i).toLong) = of.getOrElse(ids(i).toLong, 0L) + 1
     }
-    val fragments = counts.iterator.map(c => Fragments(workload.predicates, c.iterator.map { case (k, n) => (kinds(k.toInt), n) }))
+    val fragments =
+      counts.iterator.map(c => Fragments(workload.predicates, c.iterator.map { case (k, n) => (kinds(k.toInt), n) }))
     Shards(workload, slices, fragments.toVector)
   }
 
-  private def counted(title: String, paper: Seq[Double])(workload: Random => (ShardWorkload, IndexedSeq[Trades.Predicate])) = {
+  private def counted(
+      title: String,
+      paper: Seq[Double]
+  )(workload: Random => (ShardWorkload, IndexedSeq[Trades.Predicate])) = {
     val runs = (1 to passes).map { seed =>
       val (w, predicates) = workload(new Random(seed.toLong))
       val (ids, kinds) = trades.signatures(predicates)
       val parted = shards(w, ids, kinds)
       val (us, sds, once) = (ShardCost.unshared(parted), ShardCost.shared(parted), ShardCost.sharedByPredicate(parted))
-      Vector(us.partial, us.finals, sds.partial, sds.finals, sds.total / us.total, once.finals, parted.slices.size.toDouble)
+      Vector(
+        us.partial,
+        us.finals,
+        sds.partial,
+        sds.finals,
+        sds.total / us.total,
+        once.finals,
+        parted.slices.size.toDouble
+      )
     }
     val m = runs.transpose.map(x => x.sum / passes)
     PaperTable(

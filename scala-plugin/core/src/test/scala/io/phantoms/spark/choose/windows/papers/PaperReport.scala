@@ -43,16 +43,18 @@ final case class PaperReport(name: String, tables: Seq[PaperTable]) {
     val page = Files.readString(file)
     val (begin, end) = (page.indexOf(Begin), page.indexOf(End))
     require(begin >= 0 && end > begin, s"$file has no marks")
-    val text = page.take(begin + Begin.length) + "\n" + tables.map(markdown).mkString("\n") + page.drop(end)
+    val text = page.take(begin + Begin.length) + "\n" + tables.map(markdown).mkString + page.drop(end)
     val _ = Files.writeString(file, text)
   }
 
   private def markdown(table: PaperTable): String = {
     val rows = table.rows.map { r =>
-      val difference = r.difference.fold("")(d => String.format(Locale.ROOT, "%+.1f %%", d * 100))
-      s"| ${r.what} | ${r.paper.fold("")(shown)} | ${shown(r.ours)} | $difference |\n"
+      val difference = r.difference.fold("") { d =>
+        if (math.abs(d) < 5e-4) "0" else String.format(Locale.ROOT, "%+.1f %%", d * 100)
+      }
+      s"| ${r.what.replace("|", "\\|")} | ${r.paper.fold("")(shown)} | ${shown(r.ours)} | $difference |\n"
     }
-    s"\n### ${table.title}\n\n| | Paper | Ours | Difference |\n| --- | --- | --- | --- |\n${rows.mkString}"
+    s"\n### ${table.title.replace("|", "\\|")}\n\n| | Paper | Ours | Difference |\n| --- | --- | --- | --- |\n${rows.mkString}"
   }
 }
 
@@ -63,11 +65,12 @@ object PaperReport {
   private def optional(x: Option[Double]): String = x.fold("null")(number)
 
   private def number(x: Double): String =
-    if (x.isInfinite) "null" else if (x == math.rint(x) && x.abs < 1e15) x.toLong.toString
+    if (x.isInfinite) "null"
+    else if (x == math.rint(x) && x.abs < 1e15) x.toLong.toString
     else String.format(Locale.ROOT, "%.6g", x)
 
   private def shown(x: Double): String =
-    if (x == math.rint(x) || x.abs >= 1000) String.format(Locale.ROOT, "%,d", Math.round(x))
+    if (math.abs(x - math.rint(x)) < 1e-9 || x.abs >= 1000) String.format(Locale.ROOT, "%,d", Math.round(x))
     else if (x.abs >= 10) String.format(Locale.ROOT, "%.2f", x)
     else String.format(Locale.ROOT, "%.4g", x)
 }

@@ -32,7 +32,8 @@ final class Trades(seed: Long, val rows: Int) {
       val at = java.util.Arrays.binarySearch(popular, rng.nextDouble() * popular.last)
       val symbol = math.min(Symbols.size - 1, if (at >= 0) at else -at - 2)
       market(i) = (if (symbol < 1000) 1 else if (symbol < 3000) 2 else 0).toByte
-      val price = math.max(1, math.round(100 * close(symbol) * (1 + change(symbol) + rng.nextGaussian() * 0.001))) / 100.0
+      val price =
+        math.max(1, math.round(100 * close(symbol) * (1 + change(symbol) + rng.nextGaussian() * 0.001))) / 100.0
       val u = rng.nextDouble()
       val volume =
         if (u < 0.5) 100
@@ -51,7 +52,8 @@ final class Trades(seed: Long, val rows: Int) {
    * predicates, so predicates are evaluated once for each such place.
    */
   def signatures(predicates: IndexedSeq[Predicate]): (Array[Int], IndexedSeq[BitSet]) = {
-    val constants = Array.tabulate(3)(q => predicates.iterator.filter(_.quantity == q).map(_.constant).toArray.distinct.sorted)
+    val constants =
+      Array.tabulate(3)(q => predicates.iterator.filter(_.quantity == q).map(_.constant).toArray.distinct.sorted)
     val places = mutable.LongMap.empty[Int]
     val numbers = mutable.HashMap.empty[Vector[Long], Int]
     val found = mutable.ArrayBuffer.empty[BitSet]
