@@ -1,6 +1,6 @@
 package io.phantoms.spark.choose.fragments
 
-import io.phantoms.spark.choose.windows.{PeriodicWindow, SlicedWindow, Slices, WindowCost}
+import io.phantoms.spark.choose.windows.{PeriodicWindow, SliceWidths, Slices, WindowCost}
 
 /**
  * Aggregate operations of a workload of shards.
@@ -80,27 +80,24 @@ object ShardCost {
    * Expected operations per tick of [[shared]], from a sample: in each slice of the common sliced window as many merges
    * as [[FragmentEstimate.merges]] expects of its rows.
    *
-   * @param common the common sliced window of the workload's windows
+   * @param common the common slices of the workload's windows
    */
   def sharedRate(
       workload: ShardWorkload,
       lambda: Double,
       sample: Fragments,
-      common: SlicedWindow
+      common: SliceWidths
   ): ShardOperations = {
-    val widths = common.slices.groupBy(identity).map { case (width, same) => (width, same.size) }
-    val slices = widths.iterator.map { case (width, count) =>
-      count * FragmentEstimate.merges(width * lambda, sample, f => workload.satisfied(f.signature).toDouble)
-    }.sum
+    val slices = common.perTick { width =>
+      FragmentEstimate.merges(width * lambda, sample, f => workload.satisfied(f.signature).toDouble)
+    }
     val windows = workload.queries.map(q => workload.windows(q.window))
-    ShardOperations(lambda, slices / common.period, WindowCost.shared(0, common.rate, windows).finals)
+    ShardOperations(lambda, slices, WindowCost.shared(0, common.rate, windows).finals)
   }
 
   /** Whether sharing is expected to cost less. */
-  def share(workload: ShardWorkload, lambda: Double, sample: Fragments): Boolean = {
-    val common = SlicedWindow.common(workload.windows)
+  def share(workload: ShardWorkload, lambda: Double, sample: Fragments, common: SliceWidths): Boolean =
     sharedRate(workload, lambda, sample, common).total < unsharedRate(workload, lambda, sample).total
-  }
 
   private def ownMerges(window: PeriodicWindow, from: Long, until: Long): Long =
     Slices.over(Seq(window), from, until).merges(0)

@@ -1,34 +1,28 @@
 package io.phantoms.spark.choose.hierarchy
 
-import io.phantoms.spark.choose.windows.{PeriodicWindow, SlicedWindow}
+import io.phantoms.spark.choose.windows.{PeriodicWindow, SliceWidths, SlicedWindow}
 
 /**
  * Tuples that nodes of a hierarchy send per tick for a set of windows (Shared hierarchical aggregation, Table 4).
  *
  * @param windows of the queries
- * @param common the common sliced window of them
+ * @param common their common slices
  * @param groups groups expected among so many rows: an aggregate has a tuple for each. Always 1 for ungrouped queries,
  *   the case of Table 4, where a tuple is sent even for a slice without rows.
  */
 final class CommunicationCost(
     val windows: Vector[PeriodicWindow],
-    val common: SlicedWindow,
+    common: SliceWidths,
     groups: Double => Double = _ => 1.0
 ) {
-  private val paired = windows.map(SlicedWindow.paired)
-
-  // Slices of one width expect the same groups.
-  private val widths: Vector[(Long, Int)] = common.slices.groupBy(identity).map { case (w, s) =>
-    (w, s.size)
-  }.toVector.sorted
+  private val paired = windows.map(SlicedWindow.paired(_).widths)
 
   /** Raw rows: lambda shared (plan 4); once per query otherwise, n lambda (plan 1). */
   def raw(lambda: Double, shared: Boolean): Double = if (shared) lambda else windows.size * lambda
 
   /** Slices: beta of the common sliced window (plan 5), or each query's own, Sum 2/s_i (plan 2). */
   def slices(lambda: Double, shared: Boolean): Double =
-    if (shared) widths.iterator.map { case (w, n) => n * groups(lambda * w) }.sum / common.period
-    else paired.iterator.map(p => p.slices.iterator.map(w => groups(lambda * w)).sum / p.period).sum
+    (if (shared) Vector(common) else paired).iterator.map(_.perTick(w => groups(lambda * w))).sum
 
   /** Results: Sum 1/s_i, shared or not (plans 3 and 6). */
   def results(lambda: Double): Double = windows.iterator.map(w => groups(lambda * w.range) / w.slide).sum
@@ -54,9 +48,9 @@ final class CommunicationCost(
 
 object CommunicationCost {
 
-  /** Of the windows' common sliced window, composed. */
+  /** Of the windows' common sliced window, composed; ArithmeticException if its period does not fit a Long. */
   def apply(windows: Seq[PeriodicWindow], groups: Double => Double = _ => 1.0): CommunicationCost =
-    new CommunicationCost(windows.toVector, SlicedWindow.common(windows), groups)
+    new CommunicationCost(windows.toVector, SlicedWindow.common(windows).widths, groups)
 
   /**
    * Groups expected among n rows that each are of one of `count` groups with equal probability:

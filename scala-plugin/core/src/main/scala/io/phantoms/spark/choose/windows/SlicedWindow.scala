@@ -16,6 +16,8 @@ final case class SlicedWindow(period: Long, edges: Vector[Long]) {
   /** Widths s_1, ..., s_m: the slice that ends at each edge. */
   def slices: Vector[Long] = ((edges.last - period) +: edges).sliding(2).map(p => p(1) - p(0)).toVector
 
+  def widths: SliceWidths = SliceWidths.of(slices.iterator, period)
+
   /** |W|: slices in a period. */
   def size: Int = edges.size
 

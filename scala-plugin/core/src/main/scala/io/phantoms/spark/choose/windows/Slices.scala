@@ -21,6 +21,8 @@ final class Slices private (val windows: Vector[PeriodicWindow], boundaries: Arr
   /** Cuts strictly inside the stretch and at its end. */
   def cuts: Vector[Long] = boundaries.toVector.tail
 
+  def widths: SliceWidths = SliceWidths.of((0 until size).iterator.map(s => endOf(s) - startOf(s)), until - from)
+
   /** The slice a row of time `t` belongs to; -1 if `t` is outside the stretch. */
   def sliceOf(t: Long): Int =
     if (t < from || t >= until) -1

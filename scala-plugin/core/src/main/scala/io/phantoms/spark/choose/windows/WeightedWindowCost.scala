@@ -42,8 +42,8 @@ object WindowWeights {
 final class WeightedWindowCost(weights: WindowWeights) {
   import WindowCost.overlap
 
-  /** Partial aggregates per tick of a sliced window. */
-  def partials(sliced: SlicedWindow): Double = sliced.slices.iterator.map(weights.groups).sum / sliced.period
+  /** Partial aggregates per tick of slices of these widths. */
+  def partials(slices: SliceWidths): Double = slices.perTick(weights.groups)
 
   /** Cost per tick without sharing. */
   def unshared(lambda: Double, windows: Seq[WeightedWindow]): WindowOperations =
@@ -56,7 +56,7 @@ final class WeightedWindowCost(weights: WindowWeights) {
    * Cost per tick with sharing.
    *
    * @param windows distinct ones
-   * @param gamma partial aggregates per tick of the common sliced window
+   * @param gamma partial aggregates per tick of the common slices, [[partials]]
    */
   def shared(lambda: Double, gamma: Double, windows: Seq[WeightedWindow]): WindowOperations =
     WindowOperations(
@@ -73,5 +73,5 @@ final class WeightedWindowCost(weights: WindowWeights) {
 
   def share(lambda: Double, gamma: Double, windows: Seq[WeightedWindow]): Boolean = lambda > threshold(gamma, windows)
 
-  private def own(w: WeightedWindow): Double = w.width * partials(SlicedWindow.paired(w.window)) * overlap(w.window)
+  private def own(w: WeightedWindow): Double = w.width * partials(SlicedWindow.paired(w.window).widths) * overlap(w.window)
 }

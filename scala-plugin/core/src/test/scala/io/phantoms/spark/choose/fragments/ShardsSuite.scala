@@ -93,7 +93,7 @@ class ShardsSuite extends AnyFunSuite {
       val all = (0L until until).iterator.flatMap(t => Iterator.fill(lambda)((t, signature())))
       val shards = Shards.of(w, Slices.over(windows, 0, until), all)
       val sample = Fragments(predicates, Vector.fill(40000)(signature() -> 1L))
-      val common = SlicedWindow.common(windows)
+      val common = SlicedWindow.common(windows).widths
       val expected = ShardCost.sharedRate(w, lambda.toDouble, sample, common)
       val counted = ShardCost.shared(shards)
       near(expected.partial * until, counted.partial)
@@ -103,7 +103,7 @@ class ShardsSuite extends AnyFunSuite {
         1,
         0.05
       )
-      assert(ShardCost.share(w, lambda.toDouble, sample) ===
+      assert(ShardCost.share(w, lambda.toDouble, sample, common) ===
         (expected.total < ShardCost.unsharedRate(w, lambda.toDouble, sample).total))
     }
   }
@@ -113,14 +113,15 @@ class ShardsSuite extends AnyFunSuite {
     val windows = Vector(PeriodicWindow(18, 15), PeriodicWindow(12, 9))
     val w = ShardWorkload(windows, 1, Vector(ShardQuery(0, 0), ShardQuery(1, 0), ShardQuery(1, 0)))
     val sample = Fragments(1, Seq(BitSet(0) -> 100000L))
-    val shared = ShardCost.sharedRate(w, 1000, sample, SlicedWindow.common(windows))
+    val shared = ShardCost.sharedRate(w, 1000, sample, SlicedWindow.common(windows).widths)
     near(shared.partial, 1000)
     near(shared.slices, 3 * 12.0 / 45)
     near(shared.windows, 12.0 / 45 * (1.2 + 2 * (12.0 / 9)))
     val unshared = ShardCost.unsharedRate(w, 1000, sample)
     near(unshared.partial, 3000)
     near(unshared.windows, 2.0 / 15 * 1.2 + 2 * (2.0 / 9 * (12.0 / 9)))
-    assert(ShardCost.share(w, 1000, sample) && !ShardCost.share(w, 0.01, sample))
+    val common = SlicedWindow.common(windows).widths
+    assert(ShardCost.share(w, 1000, sample, common) && !ShardCost.share(w, 0.01, sample, common))
     assertThrows[IllegalArgumentException](ShardWorkload(windows, 1, Vector(ShardQuery(2, 0))))
     assertThrows[IllegalArgumentException](ShardWorkload(windows, 1, Vector(ShardQuery(0, 1))))
   }

@@ -42,6 +42,19 @@ class SlicesSuite extends AnyFunSuite {
     }
   }
 
+  test("widths over a period are those of the common sliced window, and others count what is there") {
+    for (seed <- 1 to 100) {
+      val rng = new Random(seed)
+      val ws = windows(rng, 3, 9, 30, phases = false)
+      val common = SlicedWindow.common(ws)
+      assert(Slices.over(ws, 3 * common.period, 4 * common.period).widths === common.widths)
+      assert(common.widths.rate === common.rate)
+      val some = Slices.over(ws, 7, 90)
+      val value = some.widths.perTick(w => (w * w).toDouble) * 83
+      assert(math.abs(value - (0 until some.size).map(s => math.pow((some.endOf(s) - some.startOf(s)).toDouble, 2)).sum) < 1e-6)
+    }
+  }
+
   test("sums of random rows, slice by slice, are the sums of the windows") {
     for (seed <- 1 to 60) {
       val rng = new Random(seed)

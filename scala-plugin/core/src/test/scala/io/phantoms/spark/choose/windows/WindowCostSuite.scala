@@ -118,7 +118,7 @@ class WindowCostSuite extends AnyFunSuite {
       val rng = new Random(seed)
       val ws = windows(rng, 2 + rng.nextInt(4), 12, 40, phases = true)
       val weighted = ws.map(WeightedWindow(_))
-      val gamma = plain.partials(SlicedWindow.common(ws))
+      val gamma = plain.partials(SlicedWindow.common(ws).widths)
       near(gamma, EdgeRate.exact(ws).get)
       assert(plain.unshared(7, weighted) === WindowCost.unshared(7, ws))
       near(plain.shared(7, gamma, weighted).total, WindowCost.shared(7, gamma, ws).total)
@@ -133,7 +133,7 @@ class WindowCostSuite extends AnyFunSuite {
     near(cost.unshared(100, ws).partial, 2 * 3 * 100)
     near(cost.unshared(100, ws).finals, 10 * (2 * (8.0 / 15) * 1.2 + 3 * (8.0 / 9) * (12.0 / 9)))
     // The common slices: three of 6 ticks, nine of 3.
-    val gamma = cost.partials(SlicedWindow.common(Seq(u, v)))
+    val gamma = cost.partials(SlicedWindow.common(Seq(u, v)).widths)
     near(gamma, (3 * 5 + 9 * 3) / 45.0)
     near(cost.shared(100, gamma, ws).partial, 200)
     near(cost.shared(100, gamma, ws).finals, 10 * gamma * (1.2 + 3 * (12.0 / 9)))
@@ -142,7 +142,7 @@ class WindowCostSuite extends AnyFunSuite {
     assert(cost.share(lambda + 1, gamma, ws) && !cost.share(lambda - 1, gamma, ws))
     // Two copies of one window: the same slices, merged once instead of twice.
     val twice = Seq(WeightedWindow(u, copies = 2))
-    val own = cost.partials(SlicedWindow.paired(u))
+    val own = cost.partials(SlicedWindow.paired(u).widths)
     assert(cost.share(1e-6, own, twice))
     assert(!cost.share(1e9, own, Seq(WeightedWindow(u))))
   }
