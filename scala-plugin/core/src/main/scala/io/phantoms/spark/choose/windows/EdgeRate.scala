@@ -25,9 +25,9 @@ object EdgeRate {
     cuts.toDouble / (until - from)
   }
 
-  /** The exact rate if it is within reach, else that of the time it takes the longest slide to pass 1000 times. */
+  /** The exact rate if it is within reach, else that of a hundred times the longest slide. */
   def of(windows: Seq[PeriodicWindow]): Double =
-    exact(windows).getOrElse(over(windows, 0, Math.multiplyExact(windows.map(_.slide).max, 1000L)))
+    exact(windows).getOrElse(over(windows, 0, Math.multiplyExact(windows.map(_.slide).max, 100L)))
 
   /**
    * Bounds of the rate (Shared hierarchical aggregation, eq 1). All windows end together once in a common period S if

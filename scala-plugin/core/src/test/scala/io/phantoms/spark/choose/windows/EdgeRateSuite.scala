@@ -42,7 +42,7 @@ class EdgeRateSuite extends AnyFunSuite {
   test("many windows: counted over a stretch of time, as a sieve counts") {
     val ws = paper(new Random(3), 256)
     assert(EdgeRate.exact(ws) === None)
-    val until = 1000L * ws.map(_.slide).max
+    val until = 100L * ws.map(_.slide).max
     val sieve = new Array[Boolean](until.toInt + 1)
     for (w <- ws; begin <- Seq(0L, w.slide - w.range % w.slide); t <- begin to until by w.slide) sieve(t.toInt) = true
     near(EdgeRate.of(ws), sieve.drop(1).count(identity).toDouble / until)
