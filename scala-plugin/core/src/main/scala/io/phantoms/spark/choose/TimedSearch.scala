@@ -3,7 +3,7 @@ package io.phantoms.spark.choose
 import scala.collection.immutable.BitSet
 import scala.collection.mutable
 
-import io.phantoms.spark.choose.windows.EdgeRate
+import io.phantoms.spark.choose.windows.{EdgeRate, PeriodicWindow}
 
 /**
  * One search over groupings, windows, predicates and placement.
@@ -61,7 +61,7 @@ private[choose] final class TimedSearch(workload: TimedWorkload, algorithm: Stri
   private def make(ordinals: Vector[Int]): SharedPart = {
     val queries = ordinals.map(workload.queries)
     val windows = queries.flatMap(_.window).distinct
-    val slices = if (windows.isEmpty) 0.0 else math.max(1.0, EdgeRate.of(windows) * workload.span)
+    val slices = if (windows.isEmpty) 0.0 else math.max(1.0, cuts(windows))
     val shares = fragmentShares(queries)
     val sliceKey = Option.when(windows.nonEmpty)(plain.attributes.size)
     val fragmentKey = Option.when(shares.size > 1)(plain.attributes.size + sliceKey.size)
@@ -77,10 +77,19 @@ private[choose] final class TimedSearch(workload: TimedWorkload, algorithm: Stri
     val finals = queries.map(q => merges(q, slices, shares)).sum * machine.merge / parallelism
     val without = queries.map(withoutSharing).sum
     val choice = chosen.copy(costWithout = without)
-    val shared = choice.configuration.nonEmpty && (minSavings < 0 || 1 - (choice.cost + finals) / without >= minSavings)
-    if (shared) SharedPart(ordinals, problem, slices, if (fragmentKey.isEmpty) 0 else shares.size, choice, finals)
-    else SharedPart(ordinals, problem, 0, 0, Choice(None, without, without, algorithm), 0)
+    val unwanted =
+      math.max(0.0, 1 - shares.map(_._2).sum) * plain.statistics.rows * machine.scanRow / model.mapParallelism
+    val shared =
+      SharedPart(ordinals, problem, slices, if (fragmentKey.isEmpty) 0 else shares.size, choice, finals, unwanted)
+    if (choice.configuration.nonEmpty && (minSavings < 0 || 1 - shared.cost / without >= minSavings)) shared
+    else SharedPart(ordinals, problem, 0, 0, Choice(None, without, without, algorithm), 0, 0)
   }
+
+  /** Slices of the span: counted where it is short, else by their rate. */
+  private def cuts(windows: Vector[PeriodicWindow]): Double =
+    if (windows.map(w => w.pairedSlices * (workload.span.toDouble / w.slide)).sum <= TimedSearch.MostCounted)
+      EdgeRate.over(windows, 0, workload.span) * workload.span
+    else EdgeRate.of(windows) * workload.span
 
   /**
    * The fragments that these queries tell apart, as the predicates that hold and the share of the rows: of those some
@@ -134,4 +143,7 @@ private[choose] object TimedSearch {
 
   /** Different windows and predicates up to which pairs of them are tried. */
   val MostClasses = 16
+
+  /** Slices up to which these are counted one by one. */
+  val MostCounted = 1e5
 }

@@ -52,6 +52,7 @@ object TimedWorkload {
  * @param fragments fragments told apart; 0: none
  * @param choice what is maintained for them
  * @param finals elapsed nanoseconds of merging slices and fragments into results
+ * @param unwanted elapsed nanoseconds of reading rows that none of the queries wants
  */
 final case class SharedPart(
     queries: Vector[Int],
@@ -59,11 +60,12 @@ final case class SharedPart(
     slices: Double,
     fragments: Int,
     choice: Choice,
-    finals: Double
+    finals: Double,
+    unwanted: Double
 ) {
 
   /** Elapsed nanoseconds. */
-  def cost: Double = choice.cost + finals
+  def cost: Double = choice.cost + finals + unwanted
 }
 
 /** A choice that was not taken, and what it was expected to cost. */

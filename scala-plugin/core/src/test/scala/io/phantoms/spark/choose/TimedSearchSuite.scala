@@ -29,9 +29,9 @@ class TimedSearchSuite extends AnyFunSuite {
 
   private def search(w: TimedWorkload): TimedSearch = new TimedSearch(w, "auto", 0.1)
 
-  private def partitions(items: Vector[Int]): Vector[Vector[Vector[Int]]] = items match {
-    case Vector() => Vector(Vector.empty)
-    case head +: rest =>
+  private def partitions(items: List[Int]): Vector[Vector[Vector[Int]]] = items match {
+    case Nil => Vector(Vector.empty)
+    case head :: rest =>
       partitions(rest).flatMap { p =>
         (Vector(head) +: p) +: p.indices.map(i => p.updated(i, (head +: p(i)).sorted)).toVector
       }
@@ -119,7 +119,10 @@ class TimedSearchSuite extends AnyFunSuite {
         val slide = 1 + random.nextInt(30)
         TimedQuery(
           keys,
-          Option.when(random.nextInt(4) > 0)(PeriodicWindow(slide * (1 + random.nextInt(20)) + random.nextInt(2), slide)),
+          Option.when(random.nextInt(4) > 0)(PeriodicWindow(
+            slide * (1 + random.nextInt(20)) + random.nextInt(2),
+            slide
+          )),
           Option.when(random.nextBoolean())(random.nextInt(predicates))
         )
       }
@@ -129,8 +132,9 @@ class TimedSearchSuite extends AnyFunSuite {
       assert(chosen.parts.flatMap(_.queries).sorted == w.queries.indices.toVector)
       assert(chosen.cost <= chosen.costWithout * (1 + 1e-9))
       assert(chosen.runnerUp.forall(_.cost >= chosen.cost * (1 - 1e-9)))
-      val classes = w.queries.indices.toVector.groupBy(i => (w.queries(i).window, w.queries(i).predicate)).values.toVector
-      val best = partitions(classes.indices.toVector)
+      val classes =
+        w.queries.indices.toVector.groupBy(i => (w.queries(i).window, w.queries(i).predicate)).values.toVector
+      val best = partitions(classes.indices.toList)
         .map(_.map(p => s.costOf(p.flatMap(classes).sorted)).sum).min
       worst = math.max(worst, chosen.cost / best)
     }
