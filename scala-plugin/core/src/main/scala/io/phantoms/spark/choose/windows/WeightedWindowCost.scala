@@ -73,5 +73,6 @@ final class WeightedWindowCost(weights: WindowWeights) {
 
   def share(lambda: Double, gamma: Double, windows: Seq[WeightedWindow]): Boolean = lambda > threshold(gamma, windows)
 
-  private def own(w: WeightedWindow): Double = w.width * partials(SlicedWindow.paired(w.window).widths) * overlap(w.window)
+  private def own(w: WeightedWindow): Double =
+    w.width * partials(SlicedWindow.paired(w.window).widths) * overlap(w.window)
 }

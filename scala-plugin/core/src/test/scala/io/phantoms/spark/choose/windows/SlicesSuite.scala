@@ -51,7 +51,9 @@ class SlicesSuite extends AnyFunSuite {
       assert(common.widths.rate === common.rate)
       val some = Slices.over(ws, 7, 90)
       val value = some.widths.perTick(w => (w * w).toDouble) * 83
-      assert(math.abs(value - (0 until some.size).map(s => math.pow((some.endOf(s) - some.startOf(s)).toDouble, 2)).sum) < 1e-6)
+      assert(math.abs(value - (0 until some.size).map(s =>
+        math.pow((some.endOf(s) - some.startOf(s)).toDouble, 2)
+      ).sum) < 1e-6)
     }
   }
 
