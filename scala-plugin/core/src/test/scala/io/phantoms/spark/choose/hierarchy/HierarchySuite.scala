@@ -84,7 +84,7 @@ class HierarchySuite extends AnyFunSuite {
     Topology(
       parents,
       Vector.fill(n)(if (rng.nextInt(3) == 0) 0.0 else math.exp(rng.nextDouble() * 8 - 5)),
-      Vector.fill(n)(0.5 + rng.nextInt(4))
+      Vector.fill(n)(math.exp(rng.nextDouble() * 8 - 4))
     )
   }
 
@@ -137,6 +137,19 @@ class HierarchySuite extends AnyFunSuite {
     assert(sent.size === 3 && mixed > 20, s"$sent, $mixed mixed")
     val chain = new HierarchySearch(Topology.balanced(Seq(1, 1), 10), CommunicationCost(Seq(u)))
     assertThrows[IllegalArgumentException](chain.evaluate(Vector(PushDown.Full, PushDown.Partial, PushDown.Full)))
+  }
+
+  test("what is best for one link may not suit the next: the dearer link decides") {
+    // Slices of 10 rows and results of 40 have five groups, those of 20 one. Below, at one row per tick, results are
+    // cheap; above, at two, slices are.
+    val groups: Double => Double = n => if (n == 20) 1.0 else 5.0
+    val cost = CommunicationCost(Seq(PeriodicWindow(20, 10)), groups)
+    def search(upper: Double, lower: Double): HierarchyChoice =
+      new HierarchySearch(Topology(Vector(-1, 0, 1), Vector(0.0, 1.0, 1.0), Vector(0.0, upper, lower)), cost).search
+    assert(search(3, 1).sends === Vector(PushDown.Full, PushDown.Partial, PushDown.Partial))
+    near(search(3, 1).cost, 3 * 0.1 + 1 * 0.5)
+    assert(search(1, 3).sends === Vector(PushDown.Full, PushDown.Full, PushDown.Full))
+    near(search(1, 3).cost, 1 * 0.5 + 3 * 0.1)
   }
 
   test("operations: rows sliced at the receptors, slices merged on their way, windows at the root") {

@@ -105,4 +105,31 @@ class FactorWindowSuite extends AnyFunSuite {
     }
     assert(gained > 30 && total > 40 && optimal > 0.8 * total, s"$gained gained, $optimal of $total optimal")
   }
+
+  test("sums of random rows through the windows of a plan are the sums of the queries") {
+    var through = 0
+    for (seed <- 1 to 60) {
+      val rng = new Random(seed)
+      val queries = Vector.fill(2) {
+        val slide = 2L * (1 + rng.nextInt(3))
+        PeriodicWindow(slide * (4 + rng.nextInt(12)), slide, 2L * rng.nextInt(slide.toInt / 2))
+      }.distinct
+      val plan = new FactorSearch(queries, idempotent = false).search
+      val values = Array.fill(400)(rng.nextInt(1000).toLong)
+      def sum(from: Long, until: Long): Long = (from until until).map(t => values(t.toInt)).sum
+      def result(i: Int, end: Long): Long = {
+        val w = plan.windows(i)
+        assert(w.endsAt(end), s"$w has no result at $end")
+        if (plan.parents(i) < 0) sum(end - w.range, end)
+        else {
+          through += 1
+          val factor = plan.windows(plan.parents(i)).range
+          (0L until plan.merges(i).toLong).map(j => result(plan.parents(i), end - j * factor)).sum
+        }
+      }
+      for (q <- queries.indices; end <- 200L to 300L if queries(q).endsAt(end))
+        assert(result(q, end) === sum(end - queries(q).range, end), s"$plan")
+    }
+    assert(through > 1000, s"$through")
+  }
 }
