@@ -78,25 +78,27 @@ class TimedSearchSuite extends AnyFunSuite {
     assert(chosen.margin.exists(_ > 0))
   }
 
+  // Half of the rows satisfy both predicates.
+  private val overlapping =
+    Fragments(2, Seq(BitSet(0, 1) -> 50L, BitSet(0) -> 20L, BitSet(1) -> 20L, BitSet.empty -> 10L))
+
   test("predicates share fragments") {
-    // Half of the rows satisfy both predicates.
-    val overlapping = Fragments(2, Seq(BitSet(0, 1) -> 50L, BitSet(0) -> 20L, BitSet(1) -> 20L, BitSet.empty -> 10L))
-    val w = workload(
-      1e7,
-      1,
-      overlapping,
-      TimedQuery(BitSet(0, 1), None, Some(0)),
-      TimedQuery(BitSet(0, 1), None, Some(1))
-    )
+    val w = workload(1e7, 1, overlapping, TimedQuery(BitSet(0), None, Some(0)), TimedQuery(BitSet(0), None, Some(1)))
     val part = search(w).choose.parts
     assert(part.size == 1)
     assert(part.head.fragments == 3)
     assert(math.abs(part.head.problem.statistics.rows / 9e6 - 1) < 1e-9)
   }
 
+  test("predicates over many groups stay apart: a table of all fragments would collide") {
+    val w =
+      workload(1e7, 1, overlapping, TimedQuery(BitSet(0, 1), None, Some(0)), TimedQuery(BitSet(0, 1), None, Some(1)))
+    assert(search(w).choose.parts.size == 2)
+  }
+
   test("a query without a predicate wants all rows") {
     val f = Fragments(1, Seq(BitSet(0) -> 30L, BitSet.empty -> 70L))
-    val w = workload(1e7, 1, f, TimedQuery(BitSet(0)), TimedQuery(BitSet(0, 1), None, Some(0)))
+    val w = workload(1e7, 1, f, TimedQuery(BitSet(0)), TimedQuery(BitSet(1), None, Some(0)))
     val all = search(w).choose.parts
     assert(all.size == 1)
     assert(all.head.fragments == 2)
