@@ -13,6 +13,7 @@ RESUME ?=
 
 .PHONY: demo bench bench-tables bench-encodings sweep papers papers-smap papers-trees papers-windows test \
   lint-scala test-scala test-python lint jar docs-conf clean help
+.PHONY: demo bench bench-tables sweep papers papers-windows test lint-scala test-scala test-python lint jar docs-conf clean help
 
 help:
 	@echo "make demo [ROWS=3000000]            the 22 NetFlow reports, plugin off and on"
@@ -23,6 +24,7 @@ help:
 	@echo "make bench-tables [FULL=full]       what a row costs in the tables, beside plain arrays"
 	@echo "make bench-encodings PARQUET=dir SQL=file"
 	@echo "                                    what a query's blocks weigh, and what encoding them costs"
+	@echo "make papers                         the papers' tables and figures, recomputed"
 	@echo "make test                           Scala and Python suites and linters"
 	@echo "make jar | docs-conf | clean"
 
@@ -64,6 +66,11 @@ papers: papers-smap
 papers-smap: $(VENV)/.dev
 	./build/sbt "core/Test/runMain io.phantoms.spark.papers.Smap benchmarks/papers/results"
 	$(PY) benchmarks/papers/smap.py benchmarks/papers/results docs/images/papers
+# What the papers report and no testbed is needed for; docs/papers has it beside the papers' values.
+papers: papers-windows
+
+papers-windows:
+	./build/sbt "core/Test/runMain io.phantoms.spark.choose.windows.papers.WindowPapers benchmarks/papers/results docs/papers"
 
 test: lint lint-scala test-scala test-python
 

@@ -49,6 +49,13 @@ object Chooser {
     }
   }
 
+  /**
+   * Chooses for queries that differ in windows and predicates, too: which of them share slices and fragments, and a
+   * configuration for each such part.
+   */
+  def choose(workload: TimedWorkload, algorithm: String, minSavings: Double): TimedChoice =
+    new TimedSearch(workload, algorithm, minSavings).choose
+
   /** What each relation of a configuration is expected to do, and the elapsed time of the whole. */
   def estimate(problem: Problem, configuration: Configuration): ConfigurationEstimate =
     ConfigurationEstimate(problem, configuration)
