@@ -1,16 +1,19 @@
 package io.phantoms.spark.choose
 
+import io.phantoms.spark.choose.trees.TreeConfigurations
+
 /** Entry point of the package: which relations to maintain for a set of queries, or that nothing should be shared. */
 object Chooser {
 
   /** What [[choose]] accepts as `algorithm`. */
-  val algorithms: Seq[String] = Seq("auto", "none", "gc")
+  val algorithms: Seq[String] = Seq("auto", "none", "gc", "trees", "steiner")
 
   /**
    * Chooses a configuration.
    *
    * @param algorithm `auto`: placement search over GC and SL; `gc`: SMAP's GC with SL, every query a shipped LFTA
-   *   relation; `none`: NoSharing
+   *   relation; `trees`: the greedy aggregate tree; `steiner`: the randomized aggregate tree, by Wong's dual ascent;
+   *   `none`: NoSharing
    * @param minSavings share only if at least this fraction of NoSharing's cost is saved; negative: share in any case
    * @throws IllegalArgumentException if the algorithm is unknown
    */
@@ -30,7 +33,13 @@ object Chooser {
     }
   }
 
-  private def configurations(problem: Problem, algorithm: String): Seq[Configuration] = {
+  private def configurations(problem: Problem, algorithm: String): Seq[Configuration] = algorithm match {
+    case "trees" => TreeConfigurations.greedy(problem)
+    case "steiner" => TreeConfigurations.randomized(problem)
+    case _ => smap(problem, algorithm)
+  }
+
+  private def smap(problem: Problem, algorithm: String): Seq[Configuration] = {
     val search =
       new PlacementSearch(new FeedingGraph(problem), new CostModel(problem), SpaceAllocation.SupernodeLinear)
     val smap = search.configuration(search.smap)
