@@ -159,6 +159,10 @@ private[trees] final class AggregateSpace(val problem: TreeProblem) {
   def width(node: Int): Int = mask(groupingOf(node)).size
   def unionWidth(a: Int, b: Int): Int = mask(groupingOf(a)).unionSize(mask(groupingOf(b)))
 
+  /** The union of two nodes without filters, if that node has been met. */
+  def knownUnion(a: Int, b: Int): Option[Int] =
+    groupings.known(mask(groupingOf(a)) | mask(groupingOf(b))).flatMap(g => ids.get(pair(1 + g, all)))
+
   /** The node with the grouping of one and the filter of the other. */
   def mixed(groupingFrom: Int, filterFrom: Int): Int = node(groupingOf(groupingFrom), filterOf(filterFrom))
 
@@ -205,6 +209,7 @@ private[trees] object AggregateSpace {
     private val values = mutable.ArrayBuffer.empty[A]
 
     def id(value: A): Int = ids.getOrElseUpdate(value, { values += value; values.size - 1 })
+    def known(value: A): Option[Int] = ids.get(value)
     def apply(id: Int): A = values(id)
   }
 

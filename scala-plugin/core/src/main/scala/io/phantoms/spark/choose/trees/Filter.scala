@@ -59,7 +59,7 @@ final case class Box(conditions: Vector[RangeCondition]) {
     val both = (conditions ++ that.conditions).groupBy(_.attribute).toVector.sortBy(_._1).map { case (a, cs) =>
       (a, cs.map(_.low).max, cs.map(_.high).min)
     }
-    Option.when(both.forall { case (_, low, high) => low <= high })(Box(both: _*))
+    Option.when(both.forall { case (_, low, high) => low <= high })(Box.of(both: _*))
   }
 
   override lazy val hashCode: Int = conditions.hashCode
@@ -71,7 +71,7 @@ object Box {
   val All: Box = Box(Vector.empty)
 
   /** @param ranges attribute, lowest and highest value; each attribute once */
-  def apply(ranges: (Int, Long, Long)*): Box =
+  def of(ranges: (Int, Long, Long)*): Box =
     Box(ranges.map((RangeCondition.apply _).tupled).sortBy(_.attribute).toVector)
 }
 
@@ -122,7 +122,7 @@ object Filter {
   }
 
   /** A conjunction of ranges: attribute, lowest and highest value. */
-  def range(ranges: (Int, Long, Long)*): Filter = Filter(Seq(Box(ranges: _*)))
+  def range(ranges: (Int, Long, Long)*): Filter = Filter(Seq(Box.of(ranges: _*)))
 
   implicit private val byConditions: Ordering[Vector[(Int, Long, Long)]] =
     Ordering.Implicits.seqOrdering[Vector, (Int, Long, Long)]

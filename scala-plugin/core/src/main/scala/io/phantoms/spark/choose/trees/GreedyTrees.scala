@@ -7,8 +7,9 @@ import scala.collection.mutable
  * applies the local modification that saves most, as long as one saves anything.
  *
  * Which merge saves most is found without trying all pairs of siblings again in every iteration: what a merge saves does
- * not change while both stay under their parent, and without filters it is bounded before the size of the union is known,
- * since a union has no fewer groups than its parts.
+ * not change while both stay under their parent (unless their union enters the tree, and then each of them can be moved
+ * below it), and without filters it is bounded before the size of the union is known, since a union has no fewer groups
+ * than its parts.
  *
  * @param breadth of how many single modifications also the pairs with a second one are considered, the most promising
  *   first; 0: single modifications only
@@ -73,10 +74,10 @@ final class GreedyTrees(breadth: Int = GreedyTrees.Breadth, epsilon: Double = 1e
       val width = space.unionWidth(a, b)
       val each = space.hash(a) + space.hash(b)
       val atLeast = math.max(space.size(a), space.size(b))
+      // A union that is one of the two, or in the tree already, adds no node.
+      val there = space.width(a) == width || space.width(b) == width || space.knownUnion(a, b).exists(tree.contains)
       val limit = BenefitTest.limit(space.size(p), each, space.problem.costs.hash(width))
-      // A union that is one of the two, or in the tree, adds no node.
-      if (space.width(a) == width || space.width(b) == width) space.size(p) * each
-      else (limit - atLeast) * each
+      if (there) space.size(p) * each else (limit - atLeast) * each
     }
 
     private def bestMerges(count: Int): Vector[Modification] = {

@@ -95,7 +95,8 @@ private[trees] final class SteinerSearch(graph: SteinerGraph) {
       }
       v += 1
     }
-    change(saved, v => in(v) && !graph.isTerminal(v), entering = false)
+    // Also one that saves nothing: of two trees of one cost the smaller.
+    change(saved, v => in(v) && !graph.isTerminal(v), -SteinerSearch.Rounding, entering = false)
   }
 
   private def addOne(): Boolean = {
@@ -116,11 +117,12 @@ private[trees] final class SteinerSearch(graph: SteinerGraph) {
     }
     v = 1
     while (v < n) { saved(v) -= entry(v); v += 1 }
-    change(saved, v => !in(v), entering = true)
+    change(saved, v => !in(v), SteinerSearch.Epsilon, entering = true)
   }
 
-  private def change(saved: Array[Double], allowed: Int => Boolean, entering: Boolean): Boolean = {
-    var most = 0.0
+  // The step that saves most, if that is more than a part of the cost.
+  private def change(saved: Array[Double], allowed: Int => Boolean, least: Double, entering: Boolean): Boolean = {
+    var most = Double.NegativeInfinity
     var which = -1
     var v = 1
     while (v < n) {
@@ -130,7 +132,7 @@ private[trees] final class SteinerSearch(graph: SteinerGraph) {
       }
       v += 1
     }
-    val worth = which > 0 && most > SteinerSearch.Epsilon * current.cost
+    val worth = which > 0 && most > least * current.cost
     if (worth) {
       in(which) = entering
       assign()
@@ -142,6 +144,7 @@ private[trees] final class SteinerSearch(graph: SteinerGraph) {
 
 private[trees] object SteinerSearch {
 
-  /** Least saving of a step, as a part of the cost: what rounding could feign. */
-  private val Epsilon = 1e-12
+  /** Least saving worth a new node, as a part of the cost, and what rounding can feign: much less. */
+  private val Epsilon = 1e-9
+  private val Rounding = 1e-13
 }
