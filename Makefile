@@ -10,7 +10,7 @@ SWEEP_ROWS ?= 2000000
 POINTS ?=
 RESUME ?=
 
-.PHONY: demo bench bench-tables sweep test lint-scala test-scala test-python lint jar docs-conf clean help
+.PHONY: demo bench bench-tables sweep papers papers-trees test lint-scala test-scala test-python lint jar docs-conf clean help
 
 help:
 	@echo "make demo [ROWS=3000000]            the 22 NetFlow reports, plugin off and on"
@@ -18,6 +18,7 @@ help:
 	@echo "make sweep [SWEEP_ROWS=2000000] [POINTS='16@1 64@'] [RESUME=1]"
 	@echo "                                    plain Spark and plugin, 2 to 64 sets, coarse to fine"
 	@echo "make bench-tables [FULL=full]       what a row costs in the tables, beside plain arrays"
+	@echo "make papers                         the papers' examples and figures, recomputed"
 	@echo "make test                           Scala and Python suites and linters"
 	@echo "make jar | docs-conf | clean"
 
@@ -49,6 +50,12 @@ sweep: $(VENV)/.dev jar
 # The tables alone, without Spark around them.
 bench-tables:
 	./build/sbt "bench/Jmh/runMain io.phantoms.spark.bench.TableReport benchmarks/results/tables.json $(FULL)"
+
+# The examples of the papers; docs/papers has them beside the papers' values.
+papers: papers-trees
+
+papers-trees:
+	./build/sbt "core/Test/runMain io.phantoms.spark.choose.trees.PatentReport benchmarks/papers/results/aggregate-trees.json"
 
 test: lint lint-scala test-scala test-python
 
