@@ -49,8 +49,9 @@ object PhantomsConf {
   val Chooser = SQLConf.buildConf("spark.phantoms.chooser")
     .doc(
       "The algorithm that chooses which relations to maintain. 'auto': placement search over GC and SL; " +
-        "'gc': greedy by increasing collision rates with supernode-linear space (SMAP, section 4); 'none': nothing " +
-        "is ever shared."
+        "'gc': greedy by increasing collision rates with supernode-linear space (SMAP, section 4); 'trees': the " +
+        "greedy aggregate tree, 'steiner': the randomized one, by Wong's dual ascent (US 9,116,956, section 3.2); " +
+        "'none': nothing is ever shared."
     )
     .version(Since).stringConf.transform(_.toLowerCase(Locale.ROOT))
     .checkValue(Choosers.contains(_), s"Use one of ${Choosers.mkString("'", "', '", "'")}.")

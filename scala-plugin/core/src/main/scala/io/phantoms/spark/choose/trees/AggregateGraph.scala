@@ -18,7 +18,7 @@ private[trees] final class AggregateGraph(space: AggregateSpace, val nodes: Arra
   }
 
   /** The tree of the Steiner heuristic. */
-  def cheapest: AggregateTree = tree(new SteinerSearch(steiner).search()._1)
+  def search(): SteinerTree = new SteinerSearch(steiner).search()._1
 
   def tree(found: SteinerTree): AggregateTree =
     space.tree(found.nodes.drop(1).map(v => nodes(v) -> nodes(found.parent(v))).toMap)

@@ -155,8 +155,7 @@ private[trees] final class AggregateSpace(val problem: TreeProblem) {
     }
   }
 
-  /** Grouping attributes of a node that aggregates, and of the union of two such nodes without filters. */
-  def width(node: Int): Int = mask(groupingOf(node)).size
+  /** Grouping attributes of the union of two nodes without filters. */
   def unionWidth(a: Int, b: Int): Int = mask(groupingOf(a)).unionSize(mask(groupingOf(b)))
 
   /** The union of two nodes without filters, if that node has been met. */

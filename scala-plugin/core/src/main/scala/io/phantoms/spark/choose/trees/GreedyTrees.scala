@@ -69,15 +69,16 @@ final class GreedyTrees(breadth: Int = GreedyTrees.Breadth, epsilon: Double = 1e
       }
     }
 
-    // Without filters merging pays only if the union is smaller than the limit of the benefit test, in hash costs.
+    // Without filters. A union that is in the tree adds no node: those moved below it are computed from fewer tuples.
+    // Otherwise merging pays only if the union is smaller than the limit of the benefit test, in hash costs.
     private def bound(a: Int, b: Int, p: Int): Double = {
-      val width = space.unionWidth(a, b)
-      val each = space.hash(a) + space.hash(b)
-      val atLeast = math.max(space.size(a), space.size(b))
-      // A union that is one of the two, or in the tree already, adds no node.
-      val there = space.width(a) == width || space.width(b) == width || space.knownUnion(a, b).exists(tree.contains)
-      val limit = BenefitTest.limit(space.size(p), each, space.problem.costs.hash(width))
-      if (there) space.size(p) * each else (limit - atLeast) * each
+      val (ha, hb) = (space.hash(a), space.hash(b))
+      space.knownUnion(a, b).filter(tree.contains) match {
+        case Some(c) => (space.size(p) - space.size(c)) * ((if (a == c) 0.0 else ha) + (if (b == c) 0.0 else hb))
+        case None =>
+          val union = space.problem.costs.hash(space.unionWidth(a, b))
+          (BenefitTest.limit(space.size(p), ha + hb, union) - math.max(space.size(a), space.size(b))) * (ha + hb)
+      }
     }
 
     private def bestMerges(count: Int): Vector[Modification] = {
@@ -86,7 +87,7 @@ final class GreedyTrees(breadth: Int = GreedyTrees.Breadth, epsilon: Double = 1e
         val m = merges.dequeue()
         if (current(m)) modification(m).foreach { made =>
           if (m.exact && m.gain == made.gain) found += ((m, made))
-          else merges += m.copy(gain = made.gain, exact = true)
+          else if (made.gain > 0 || breadth > 0) merges += m.copy(gain = made.gain, exact = true)
         }
       }
       merges ++= found.map(_._1)

@@ -32,9 +32,10 @@ final class RandomizedTrees(
     if (queries.nonEmpty) for (_ <- 0 until iterations) {
       val added = Iterator.continually(pick(space, random)).take(if (candidates > 0) candidates else queries.size)
         .flatMap(v => v +: (if (space.unfiltered) Nil else mixtures(space, v, nodes))).toSet // R
-      val found = AggregateGraph(space, nodes ++ added).cheapest
+      val graph = AggregateGraph(space, nodes ++ added)
+      val found = graph.search()
       if (found.cost < best.cost) {
-        best = found
+        best = graph.tree(found)
         nodes = best.nodes.iterator.map(space.node).toSet
       }
     }

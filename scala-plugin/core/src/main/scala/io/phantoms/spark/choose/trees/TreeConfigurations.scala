@@ -53,7 +53,7 @@ private[choose] object TreeConfigurations {
 
   private val Iterations = 50
   // Bounds the work of all iterations: a graph of n nodes has up to n^2 arcs.
-  private val SearchedNodes = 100000
+  private val SearchedNodes = 600000
   private val MostCandidates = 64
   private val PairsUpTo = 24
 }

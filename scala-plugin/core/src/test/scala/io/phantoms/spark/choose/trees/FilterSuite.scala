@@ -102,7 +102,9 @@ class FilterSuite extends AnyFunSuite {
       val union = new FilterUnion(stats.selectivity(_), costs)
       val filters = Vector.fill(1 + random.nextInt(3))(RandomTrees.filter(random, 0 until attributes, 3))
       def price(f: Filter): Double =
-        5 * f.boxes.map(_.conditions.size).sum + stats.selectivity(f) * 5 * filters.flatMap(_.boxes).map(_.conditions.size).sum
+        5 * f.boxes.map(_.conditions.size).sum + stats.selectivity(f) * 5 * filters.flatMap(
+          _.boxes
+        ).map(_.conditions.size).sum
       val found = union.coalesced(filters)
       assert(math.abs(union.cost(found, filters) - price(found)) < 1e-9)
       assert(price(found) <= price(Filter(filters.flatMap(_.boxes))) + 1e-9)

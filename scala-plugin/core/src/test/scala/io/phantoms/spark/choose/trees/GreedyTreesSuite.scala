@@ -12,7 +12,11 @@ class GreedyTreesSuite extends AnyFunSuite {
   private def problems(count: Int, queries: Int): Seq[(Int, TreeProblem)] = (1 to count).map { seed =>
     val random = new Random(seed)
     val (attributes, n) = (2 + random.nextInt(4), 1 + random.nextInt(queries))
-    (seed, if (seed % 2 == 0) RandomTrees.unfiltered(random, attributes, n) else RandomTrees.filtered(random, attributes, n)._1)
+    (
+      seed,
+      if (seed % 2 == 0) RandomTrees.unfiltered(random, attributes, n)
+      else RandomTrees.filtered(random, attributes, n)._1
+    )
   }
 
   private def optimum(problem: TreeProblem): Double = {
@@ -22,14 +26,15 @@ class GreedyTreesSuite extends AnyFunSuite {
   }
 
   test("never worse than no sharing, and the cost is that of the edges") {
-    for ((seed, problem) <- problems(400, 8); greedy <- Seq(singles, new GreedyTrees(), allPairs)) withClue(s"seed $seed: ") {
-      val tree = greedy.choose(problem)
-      val space = new AggregateSpace(problem)
-      assert(math.abs(tree.cost - Reference.cost(space, Reference.of(space, tree))) <= 1e-9 * tree.cost)
-      assert(tree.cost <= AggregateTree.naive(problem).cost * (1 + 1e-12))
-      assert(AggregateTree.naive(problem).cost <= space.naive * (1 + 1e-12))
-      assert(tree.nodes.flatMap(_.queries).sorted === problem.queries.indices.toVector)
-    }
+    for ((seed, problem) <- problems(400, 8); greedy <- Seq(singles, new GreedyTrees(), allPairs))
+      withClue(s"seed $seed: ") {
+        val tree = greedy.choose(problem)
+        val space = new AggregateSpace(problem)
+        assert(math.abs(tree.cost - Reference.cost(space, Reference.of(space, tree))) <= 1e-9 * tree.cost)
+        assert(tree.cost <= AggregateTree.naive(problem).cost * (1 + 1e-12))
+        assert(AggregateTree.naive(problem).cost <= space.naive * (1 + 1e-12))
+        assert(tree.nodes.flatMap(_.queries).sorted === problem.queries.indices.toVector)
+      }
   }
 
   test("no single modification improves the result") {
@@ -47,7 +52,10 @@ class GreedyTreesSuite extends AnyFunSuite {
       val tree = Reference.of(space, allPairs.choose(space))
       val cost = Reference.cost(space, tree)
       val within = Reference.neighbours(space, tree)
-      assert((within ++ within.flatMap(Reference.neighbours(space, _))).forall(Reference.cost(space, _) >= cost * (1 - 1e-8)))
+      assert((within ++ within.flatMap(Reference.neighbours(space, _))).forall(Reference.cost(
+        space,
+        _
+      ) >= cost * (1 - 1e-8)))
     }
   }
 

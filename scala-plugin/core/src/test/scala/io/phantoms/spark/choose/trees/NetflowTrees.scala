@@ -16,9 +16,8 @@ object NetflowTrees {
   private val Attributes = Workloads.nfc22.attributes.size
 
   /** Flows of recurring conversations, by attribute in the order of `Workloads.nfc22`. */
-  def flows(rows: Int, seed: Long): IndexedSeq[Array[Long]] = {
+  def flows(rows: Int, seed: Long, conversations: Int): IndexedSeq[Array[Long]] = {
     val random = new Random(seed)
-    val conversations = math.max(1, rows * 3 / 5)
     val conversation = Array.fill(conversations) {
       val (src, dst) = (skewed(random, 40000), skewed(random, 60000))
       val (input, output) = (src % 5, dst % 5)
@@ -26,7 +25,21 @@ object NetflowTrees {
       val protocol = if (dstPort % 7 == 0) 17L else 6L
       val srcPort = if (random.nextInt(4) == 0) 1024 + skewed(random, 60000) else skewed(random, 3000)
       val tos = skewed(random, 16)
-      Array(src, dst, srcPort, dstPort, protocol, tos, input, output, src % 5000, dst % 6000, src / 2, dst / 2, output * 2)
+      Array(
+        src,
+        dst,
+        srcPort,
+        dstPort,
+        protocol,
+        tos,
+        input,
+        output,
+        src % 5000,
+        dst % 6000,
+        src / 2,
+        dst / 2,
+        output * 2
+      )
     }
     val picked = Array.fill(rows)(skewed(random, conversations).toInt)
     IndexedSeq.tabulate(Attributes)(a => picked.map(conversation(_)(a)))

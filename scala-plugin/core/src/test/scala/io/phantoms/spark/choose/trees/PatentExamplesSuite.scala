@@ -40,7 +40,8 @@ class PatentExamplesSuite extends AnyFunSuite {
           override def size(of: BitSet, filter: Filter): Double = if (of == union) s else 1.0
         }
         val problem = TreeProblem(5, keys.map(AggregateQuery(_)), stats, TreeCosts(hashPerAttribute = 7, hashFixed = 0))
-        val shared = PatentExamples.tree(problem, (Some(union), Filter.All, 0) +: keys.map(k => (Option(k), Filter.All, 1)): _*)
+        val shared =
+          PatentExamples.tree(problem, (Some(union), Filter.All, 0) +: keys.map(k => (Option(k), Filter.All, 1)): _*)
         val pays = BenefitTest.pays(s, 1000, keys.map(_.size).sum.toDouble, union.size.toDouble)
         assert((shared.cost < AggregateTree.naive(problem).cost) === pays)
         if (pays) beneficial += 1
@@ -121,7 +122,10 @@ class PatentExamplesSuite extends AnyFunSuite {
     val first = Filter.range((0, 0, 5), (1, 0, 5))
     val second = Filter.range((0, 5, 10), (1, 5, 10))
     val stats = new UniformStatistics(1, Vector.fill(2)((0L, 10L)))
-    assert(new FilterUnion(stats.selectivity(_), TreeCosts())(Seq(first, second)) === Filter.range((0, 0, 10), (1, 0, 10)))
+    assert(new FilterUnion(
+      stats.selectivity(_),
+      TreeCosts()
+    )(Seq(first, second)) === Filter.range((0, 0, 10), (1, 0, 10)))
   }
 
   test("section 2.3: GEE is sqrt(N/r) f1 + f2") {

@@ -53,24 +53,55 @@ object PatentReport {
       values.zip(names).map { case (v, n) => Entry(section, s"$title: $n", None, v, "ns per tuple of the stream") }
 
     Seq(
-      Entry("2.3", "hashing, each further attribute (ns)", Some(50), costs.hash(3) - costs.hash(2), "constant taken over"),
+      Entry(
+        "2.3",
+        "hashing, each further attribute (ns)",
+        Some(50),
+        costs.hash(3) - costs.hash(2),
+        "constant taken over"
+      ),
       Entry("2.3", "filtering, each range condition (ns)", Some(5), costs.filter(two.F1), "constant taken over"),
-      Entry("2.3", "GEE, r = 4 of N = 100, f1 = 2, f2 = 1", Some(11), gee.size(PatentExamples.One.B1 & Set(0), Filter.All), ""),
+      Entry(
+        "2.3",
+        "GEE, r = 4 of N = 100, f1 = 2, f2 = 1",
+        Some(11),
+        gee.size(PatentExamples.One.B1 & Set(0), Filter.All),
+        ""
+      ),
       Entry("3.1", "benefit test, limit of S", Some(250000), BenefitTest.limit(1e6, 4, 3), "N = 10^6, X = 4, Y = 3")
     ) ++ perTuple(large, "3.1", "example 1, sz(B1) = N, sz(B2) = N/50", (1 to 4).map(i => s"strategy $i")) ++
-      perTuple(found(one.wideIsLarge, one.N), "3.1", "example 1, sz(B1) = N, sz(B2) = N/50", Seq("greedy", "randomized")) ++
+      perTuple(
+        found(one.wideIsLarge, one.N),
+        "3.1",
+        "example 1, sz(B1) = N, sz(B2) = N/50",
+        Seq("greedy", "randomized")
+      ) ++
       perTuple(small, "3.1", "example 1, sz(B1) = N/50, sz(B2) = N/1000", (1 to 4).map(i => s"strategy $i")) ++
-      perTuple(found(one.wideIsSmall, one.N), "3.1", "example 1, sz(B1) = N/50, sz(B2) = N/1000", Seq("greedy", "randomized")) ++
+      perTuple(
+        found(one.wideIsSmall, one.N),
+        "3.1",
+        "example 1, sz(B1) = N/50, sz(B2) = N/1000",
+        Seq("greedy", "randomized")
+      ) ++
       Seq(
         Entry("4.1", "example 2, sigma of G1", Some(0.1), sigma(two.G1), "101 of 1001 values"),
         Entry("4.1", "example 2, 2 sigma of G1", Some(0.2), 2 * sigma(two.G1), ""),
-        Entry("4.1", "example 2, filter checks per tuple with G1", Some(1.2), checks.cost(two.G1, Seq(two.F1, two.F2)) / 5, "naive: 2"),
+        Entry(
+          "4.1",
+          "example 2, filter checks per tuple with G1",
+          Some(1.2),
+          checks.cost(two.G1, Seq(two.F1, two.F2)) / 5,
+          "naive: 2"
+        ),
         Entry("4.1", "example 2, further tuples F1 rejects", Some(0.005), sigma(two.G1) - sigma(two.F1), ""),
         Entry("4.1", "example 2, further tuples F2 rejects", Some(0.05), sigma(two.G1) - sigma(two.F2), ""),
         Entry("4.1", "example 2, 2 sigma of G2", Some(0.6), 2 * sigma(two.G2), "301 of 1001 values"),
         Entry("4.1", "example 2, C_H(A1) / C_F(F1)", Some(10), hash, "as the example assumes; section 2.3 gives 20")
       ) ++ perTuple(
-        Seq(new AggregateSpace(problem).naive / two.N, second, trees(1).cost / two.N, trees(2).cost / two.N) ++ found(problem, two.N),
+        Seq(new AggregateSpace(problem).naive / two.N, second, trees(1).cost / two.N, trees(2).cost / two.N) ++ found(
+          problem,
+          two.N
+        ),
         "4.1",
         "example 2",
         Seq("strategy 1", "strategy 2", "strategy 3", "strategy 4", "greedy", "randomized")
@@ -78,7 +109,7 @@ object PatentReport {
   }
 
   private def netflow(rows: Int): Seq[Entry] = {
-    val flows = NetflowTrees.flows(rows, seed = 1)
+    val flows = NetflowTrees.flows(rows, seed = 1, conversations = rows / 4)
     val exact = NetflowTrees.exact(flows)
     val sampled = NetflowTrees.sample(flows, math.min(rows, 10000), seed = 2)
     val results = NetflowTrees.Reports.map(exact.size(_, Filter.All)).sum
@@ -95,16 +126,34 @@ object PatentReport {
       heuristics.map { case (name, choose) =>
         val cost = NetflowTrees.costOf(choose(estimated), known)
         // The patent's claim is for its best plans, those of the randomized heuristic, and its own queries and trace.
-        Entry("4.3", s"$title, naive / $name", Option.when(name == "randomized")(3.0), naive / cost, "computation cost; the patent: throughput, over")
+        Entry(
+          "4.3",
+          s"$title, naive / $name",
+          Option.when(name == "randomized")(3.0),
+          naive / cost,
+          "computation cost; the patent: throughput, over"
+        )
       }
     }
     val estimated = TreeProblem(flows.size, plain, sampled)
     val (separate, shared) = (AggregateTree.naive(estimated), new RandomizedTrees().choose(estimated))
     val times = (1 to 4).map(_ => (NetflowTrees.seconds(separate, flows), NetflowTrees.seconds(shared, flows))).drop(1)
     val elapsed = times.map { case (a, b) => a / b }.sorted.apply(1)
-    Entry("2", "22 reports, result tuples per record", Some(6.0 / 1.7), results / rows, "the patent's records are a router's") +:
+    Entry(
+      "2",
+      "22 reports, result tuples per record",
+      Some(6.0 / 1.7),
+      results / rows,
+      "the patent's records are a router's"
+    ) +:
       ratios.flatten :+
-      Entry("4.3", "22 reports, time separate / randomized tree", Some(3.0), elapsed, "java.util.HashMap, median of 3; the patent: over")
+      Entry(
+        "4.3",
+        "22 reports, time separate / randomized tree",
+        Some(3.0),
+        elapsed,
+        "java.util.HashMap, median of 3; the patent: over"
+      )
   }
 
   private def steiner: Seq[Entry] = {

@@ -96,7 +96,9 @@ object RandomTrees {
     var nodes = space.queries.toSet + space.root
     var grown = true
     while (grown && nodes.size < atMost) {
-      val more = for { a <- nodes.toVector.sorted; b <- nodes.toVector.sorted if a != b; c <- Seq(space.union(a, b), space.mixed(a, b)) } yield c
+      val more = for {
+        a <- nodes.toVector.sorted; b <- nodes.toVector.sorted if a != b; c <- Seq(space.union(a, b), space.mixed(a, b))
+      } yield c
       val next = nodes ++ more.distinct.filterNot(nodes).take(atMost - nodes.size)
       grown = next.size > nodes.size
       nodes = next

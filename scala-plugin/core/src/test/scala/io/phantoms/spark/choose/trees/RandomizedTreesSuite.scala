@@ -10,7 +10,11 @@ class RandomizedTreesSuite extends AnyFunSuite {
   private def problems(count: Int): Seq[(Int, TreeProblem)] = (1 to count).map { seed =>
     val random = new Random(seed)
     val (attributes, n) = (2 + random.nextInt(4), 1 + random.nextInt(8))
-    (seed, if (seed % 2 == 0) RandomTrees.unfiltered(random, attributes, n) else RandomTrees.filtered(random, attributes, n)._1)
+    (
+      seed,
+      if (seed % 2 == 0) RandomTrees.unfiltered(random, attributes, n)
+      else RandomTrees.filtered(random, attributes, n)._1
+    )
   }
 
   test("never worse than no sharing, never worse than the tree it starts from, and the same twice") {

@@ -18,7 +18,8 @@ class TreeExecutionSuite extends AnyFunSuite {
     var intermediate, multiple = 0
     for (seed <- 1 to 150) {
       val random = new Random(seed)
-      val (problem, data) = RandomTrees.filtered(random, 2 + random.nextInt(4), 1 + random.nextInt(7), rows = 300, maxBoxes = 3)
+      val (problem, data) =
+        RandomTrees.filtered(random, 2 + random.nextInt(4), 1 + random.nextInt(7), rows = 300, maxBoxes = 3)
       val expected = problem.queries.indices.map(q => q -> TreeExecutor.direct(problem.queries(q), data)).toMap
       heuristics.foreach { choose =>
         val tree = choose(problem)
@@ -47,7 +48,9 @@ class TreeExecutionSuite extends AnyFunSuite {
       val tree = space.tree(parents)
       val outcome = TreeExecutor.run(problem, tree, data)
       withClue(s"seed $seed: ") {
-        problem.queries.indices.foreach(q => assert(outcome.answers(q) === TreeExecutor.direct(problem.queries(q), data)))
+        problem.queries.indices.foreach(q =>
+          assert(outcome.answers(q) === TreeExecutor.direct(problem.queries(q), data))
+        )
         assert(math.abs(outcome.cost - tree.cost) <= 1e-6 * math.max(1.0, tree.cost))
       }
     }
