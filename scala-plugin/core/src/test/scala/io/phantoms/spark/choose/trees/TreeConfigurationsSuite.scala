@@ -1,8 +1,10 @@
 package io.phantoms.spark.choose.trees
 
+import scala.collection.immutable.BitSet
+
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.phantoms.spark.choose.{Chooser, Notation, Workloads}
+import io.phantoms.spark.choose.{Chooser, Notation, TableStatistics, Workloads}
 
 class TreeConfigurationsSuite extends AnyFunSuite {
 
@@ -34,6 +36,25 @@ class TreeConfigurationsSuite extends AnyFunSuite {
       val greedy = new GreedyTrees()
       val steiner = new RandomizedTrees(iterations = 10, start = Some(greedy)).choose(problem)
       assert(steiner.cost <= greedy.choose(problem).cost, s"seed $seed")
+    }
+  }
+
+  test("edges: no rows, one empty grouping, no memory, more attributes than a machine word") {
+    val cube = Workloads.cube4
+    val wide = cube.copy(
+      attributes = Workloads.letters(150),
+      queries = Vector(BitSet(0, 70, 149), BitSet(70, 149), BitSet(149), BitSet(3, 70))
+    )
+    val problems = Seq(
+      cube.copy(statistics = TableStatistics(0, Map.empty)),
+      cube.copy(queries = Vector(BitSet.empty, BitSet.empty)),
+      cube.copy(memory = 0),
+      wide
+    )
+    for (problem <- problems; algorithm <- Seq("trees", "steiner")) {
+      val relations = Chooser.choose(problem, algorithm, -1).configuration.get.relations
+      assert(relations.flatMap(_.queries).sorted === problem.queries.indices.toVector)
+      relations.foreach(r => assert(r.queries.forall(problem.queries(_) == r.keys)))
     }
   }
 }
