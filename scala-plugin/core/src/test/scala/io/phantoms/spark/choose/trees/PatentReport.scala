@@ -25,7 +25,7 @@ object PatentReport {
 
   def main(args: Array[String]): Unit = {
     val rows = args.lift(1).fold(400000)(_.toInt)
-    val entries = examples ++ netflow(rows) ++ steiner ++ choiceTimes
+    val entries = examples ++ netflow(rows) ++ steiner ++ heuristics ++ choiceTimes
     entries.foreach { e =>
       val paper = e.paper.fold("-")(p => f"$p%.4g")
       println(f"${e.section}%-6s ${e.name}%-60s paper $paper%10s  ours ${e.ours}%12.5g  ${e.note}")
@@ -48,6 +48,11 @@ object PatentReport {
     val second = 5 + sigma(two.G1) * 10 + (sigma(two.F1) + sigma(two.F2)) * 50 + 5 + sigma(two.F3) * 50
     val gee = new SampleStatistics(100, Vector(Array(7L, 7L, 8L, 9L)))
     val hash = two.tenfold.hash(2) / two.tenfold.filter(two.F1)
+    // Cost per tuple of Q1 below G1, F1 checked before and after hashing.
+    def orders(perAttribute: Double): (Double, Double) = (
+      sigma(two.G1) * 5 + sigma(two.F1) * 2 * perAttribute,
+      sigma(two.G1) * 2 * perAttribute + two.statistics.size(two.A1, two.G1) / two.N * 5
+    )
     def found(p: TreeProblem, scale: Double): Seq[Double] =
       Seq(new GreedyTrees().choose(p).cost / scale, new RandomizedTrees().choose(p).cost / scale)
     def perTuple(values: Seq[Double], section: String, title: String, names: Seq[String]): Seq[Entry] =
@@ -97,6 +102,8 @@ object PatentReport {
         Entry("4.1", "example 2, further tuples F1 rejects", Some(0.005), sigma(two.G1) - sigma(two.F1), ""),
         Entry("4.1", "example 2, further tuples F2 rejects", Some(0.05), sigma(two.G1) - sigma(two.F2), ""),
         Entry("4.1", "example 2, 2 sigma of G2", Some(0.6), 2 * sigma(two.G2), "301 of 1001 values"),
+        Entry("4.1", "example 2, F1 first, measured costs (ns)", None, orders(50)._1, "C_H = 50 per attribute"),
+        Entry("4.1", "example 2, F1 last, measured costs (ns)", None, orders(50)._2, "C_H = 50 per attribute"),
         Entry("4.1", "example 2, C_H(A1) / C_F(F1)", Some(10), hash, "as the example assumes; section 2.3 gives 20")
       ) ++ perTuple(
         Seq(new AggregateSpace(problem).naive / two.N, second, trees(1).cost / two.N, trees(2).cost / two.N) ++ found(
@@ -148,6 +155,7 @@ object PatentReport {
       "the patent's records are a router's"
     ) +:
       ratios.flatten :+
+      rare(rows) :+
       Entry(
         "4.3",
         "22 reports, time separate / randomized tree",
@@ -155,6 +163,15 @@ object PatentReport {
         elapsed,
         "java.util.HashMap, median of 3; the patent: over"
       )
+  }
+
+  // Conversations that recur less: more result tuples, and less to save.
+  private def rare(rows: Int): Entry = {
+    val flows = NetflowTrees.flows(rows, seed = 1, conversations = rows * 3 / 5)
+    val problem = TreeProblem(flows.size, NetflowTrees.Reports.map(AggregateQuery(_)), NetflowTrees.exact(flows))
+    val results = problem.queries.map(q => problem.statistics.size(q.keys, Filter.All)).sum / rows
+    val ratio = new AggregateSpace(problem).naive / new GreedyTrees(breadth = 0).choose(problem).cost
+    Entry("4.3", "22 reports of rarer conversations, naive / greedy", None, ratio, f"$results%.1f result tuples per record")
   }
 
   private def steiner: Seq[Entry] = {
@@ -179,6 +196,33 @@ object PatentReport {
         Entry("3.2.2", s"Steiner, $title: worst of Wong's tree alone", None, all.map(_._2).max, s"$count graphs"),
         Entry("3.2.2", s"Steiner, $title: least bound / optimum", None, all.map(_._3).min, s"$count graphs")
       )
+    }
+  }
+
+  private def heuristics: Seq[Entry] = {
+    val singles, pairs, randomized = Seq.newBuilder[Double]
+    for (seed <- 1 to 300) {
+      val random = new Random(seed)
+      val (attributes, queries) = (2 + random.nextInt(4), 1 + random.nextInt(8))
+      val problem =
+        if (seed % 2 == 0) RandomTrees.unfiltered(random, attributes, queries)
+        else RandomTrees.filtered(random, attributes, queries)._1
+      val space = new AggregateSpace(problem)
+      val nodes = if (space.unfiltered) RandomTrees.everyGrouping(space) else RandomTrees.closure(space, 80)
+      val best = ExactSteiner.cost(AggregateGraph(space, nodes).steiner)
+      if (best > 0) {
+        singles += new GreedyTrees(breadth = 0).choose(problem).cost / best
+        pairs += new GreedyTrees(breadth = Int.MaxValue).choose(problem).cost / best
+        if (space.unfiltered) randomized += new RandomizedTrees().choose(problem).cost / best
+      }
+    }
+    Seq("greedy" -> singles, "greedy, pairs" -> pairs, "randomized, no filters" -> randomized).flatMap {
+      case (name, found) =>
+        val ratios = found.result()
+        Seq(
+          Entry("3.2", s"$name: mean cost / optimum", None, ratios.sum / ratios.size, s"${ratios.size} problems"),
+          Entry("3.2", s"$name: worst cost / optimum", None, ratios.max, s"${ratios.size} problems")
+        )
     }
   }
 
