@@ -18,6 +18,7 @@ class SteinerSuite extends AnyFunSuite {
     Seq(wong, found).foreach(checkTree(graph, _))
     assert(bound <= exact * (1 + 1e-9), "a lower bound above the optimum")
     assert(exact <= found.cost * (1 + 1e-9) && found.cost <= wong.cost * (1 + 1e-9))
+    checkLocalOptimum(graph, found)
     // Grouping by nothing may cost nothing.
     def ratio(cost: Double): Double = if (exact == 0 && cost == 0) 1.0 else cost / exact
     Ratios(ratio(wong.cost), ratio(found.cost), ratio(bound))
@@ -32,6 +33,19 @@ class SteinerSuite extends AnyFunSuite {
     assert(near(edges.sum, tree.cost))
     val feeding = tree.nodes.map(tree.parent(_)).toSet
     assert(tree.nodes.forall(v => v == 0 || graph.isTerminal(v) || feeding(v)), "a node that leads nowhere")
+  }
+
+  // No node more or less makes the tree cheaper.
+  private def checkLocalOptimum(graph: SteinerGraph, tree: SteinerTree): Unit = {
+    val in = tree.nodes.toSet
+    def cost(nodes: Set[Int]): Double = nodes.iterator.filter(_ > 0).map { v =>
+      graph.tails(v).indices.filter(i => nodes(graph.tails(v)(i))).map(graph.costs(v)(_)).minOption
+        .getOrElse(Double.PositiveInfinity)
+    }.sum
+    for (v <- 1 until graph.size if !graph.isTerminal(v)) {
+      val other = cost(if (in(v)) in - v else in + v)
+      assert(other >= tree.cost * (1 - 1e-8), s"node $v")
+    }
   }
 
   private def report(name: String, all: Seq[Ratios]): Unit = info(
@@ -90,6 +104,15 @@ class SteinerSuite extends AnyFunSuite {
     // The cut {a, t} comes first of the two, so the arc from the root to t has paid 1 and 3, that to u only 1.
     assert(ascent.reducedCosts.map(_.toSeq).toSeq === Seq(Nil, Seq(0.0), Seq(6.0, 0.0), Seq(9.0, 0.0)))
     assert(new SteinerSearch(graph).wong()._1.cost === 5.0)
+  }
+
+  test("dual ascent by hand: arcs within a cut pay nothing") {
+    // root -4-> a, root -7-> b, a -2-> b, a -1-> t, b -1-> t. Nodes 0 root, 1 a, 2 b, 3 t.
+    val arcs = Map((0, 1) -> 4.0, (0, 2) -> 7.0, (1, 2) -> 2.0, (1, 3) -> 1.0, (2, 3) -> 1.0)
+    val ascent = DualAscent(SteinerGraph(4, Seq(3), (u, v) => arcs.getOrElse((u, v), Double.NaN)))
+    // {t} costs 1, then {a, b, t} costs 4.
+    assert(ascent.bound === 5.0)
+    assert(ascent.reducedCosts.map(_.toSeq).toSeq === Seq(Nil, Seq(0.0), Seq(3.0, 2.0), Seq(0.0, 0.0)))
   }
 
   test("reduced costs are never negative, and at least the bound is paid for by every tree") {
