@@ -171,7 +171,13 @@ object PatentReport {
     val problem = TreeProblem(flows.size, NetflowTrees.Reports.map(AggregateQuery(_)), NetflowTrees.exact(flows))
     val results = problem.queries.map(q => problem.statistics.size(q.keys, Filter.All)).sum / rows
     val ratio = new AggregateSpace(problem).naive / new GreedyTrees(breadth = 0).choose(problem).cost
-    Entry("4.3", "22 reports of rarer conversations, naive / greedy", None, ratio, f"$results%.1f result tuples per record")
+    Entry(
+      "4.3",
+      "22 reports of rarer conversations, naive / greedy",
+      None,
+      ratio,
+      f"$results%.1f result tuples per record"
+    )
   }
 
   private def steiner: Seq[Entry] = {

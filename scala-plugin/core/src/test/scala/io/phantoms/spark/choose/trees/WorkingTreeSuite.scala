@@ -8,7 +8,9 @@ class WorkingTreeSuite extends AnyFunSuite {
 
   private def parents(tree: WorkingTree): Map[Int, Int] = tree.nodes.map(n => n -> tree.parent(n)).toMap
 
-  test("random walks: every gain is the difference of the costs, every modification can be undone and does what it says") {
+  test(
+    "random walks: every gain is the difference of the costs, every modification can be undone and does what it says"
+  ) {
     var done = Map.empty[String, Int]
     for (seed <- 1 to 400) withClue(s"seed $seed: ") {
       val random = new Random(seed)
