@@ -10,10 +10,8 @@ SWEEP_ROWS ?= 2000000
 POINTS ?=
 RESUME ?=
 
-
 .PHONY: demo bench bench-tables bench-encodings sweep papers papers-smap papers-trees papers-windows test \
   lint-scala test-scala test-python lint jar docs-conf clean help
-.PHONY: demo bench bench-tables sweep papers papers-windows test lint-scala test-scala test-python lint jar docs-conf clean help
 
 help:
 	@echo "make demo [ROWS=3000000]            the 22 NetFlow reports, plugin off and on"
@@ -25,6 +23,7 @@ help:
 	@echo "make bench-encodings PARQUET=dir SQL=file"
 	@echo "                                    what a query's blocks weigh, and what encoding them costs"
 	@echo "make papers                         the papers' tables and figures, recomputed"
+	@echo "make papers                         the papers' examples and figures, recomputed"
 	@echo "make test                           Scala and Python suites and linters"
 	@echo "make jar | docs-conf | clean"
 
@@ -60,14 +59,16 @@ bench-tables:
 # What blocks weigh in several encodings: PARQUET is a data set, SQL a file with a query over the view t.
 bench-encodings:
 	./build/sbt "bench/runMain io.phantoms.spark.bench.EncodingReport $(PARQUET) $(SQL) benchmarks/results/encodings.json"
-# The papers' evaluations; docs/papers has them beside the papers' values.
-papers: papers-smap
+
+# The papers' examples, tables and figures that need no testbed; docs/papers has them beside the papers' values.
+papers: papers-smap papers-trees papers-windows
 
 papers-smap: $(VENV)/.dev
 	./build/sbt "core/Test/runMain io.phantoms.spark.papers.Smap benchmarks/papers/results"
 	$(PY) benchmarks/papers/smap.py benchmarks/papers/results docs/images/papers
-# What the papers report and no testbed is needed for; docs/papers has it beside the papers' values.
-papers: papers-windows
+
+papers-trees:
+	./build/sbt "core/Test/runMain io.phantoms.spark.choose.trees.PatentReport benchmarks/papers/results/aggregate-trees.json"
 
 papers-windows:
 	./build/sbt "core/Test/runMain io.phantoms.spark.choose.windows.papers.WindowPapers benchmarks/papers/results docs/papers"

@@ -49,8 +49,9 @@ object PhantomsConf {
   val Chooser = SQLConf.buildConf("spark.phantoms.chooser")
     .doc(
       "The algorithm that chooses which relations to maintain. 'auto': placement search over GC and SL; " +
-        "'gc': greedy by increasing collision rates with supernode-linear space (SMAP, section 4); 'none': nothing " +
-        "is ever shared. SMAP's algorithms under its own cost, to compare: 'gcsl', 'gcsr', 'gcpl', 'gcpr' and 'gces' are " +
+        "'gc': greedy by increasing collision rates with supernode-linear space (SMAP, section 4); 'trees': the " +
+        "greedy aggregate tree, 'steiner': the randomized one, by Wong's dual ascent (US 9,116,956, section 3.2); " +
+        "'none': nothing is ever shared. SMAP's algorithms under its own cost, to compare: 'gcsl', 'gcsr', 'gcpl', 'gcpr' and 'gces' are " +
         "GC with each of its space allocations, 'gp' or 'gp(1.5)' is greedy by increasing space with phi buckets per " +
         "group, 'epes' tries everything (for a few queries; else it is 'gces')."
     )

@@ -1,10 +1,12 @@
 package io.phantoms.spark.choose
 
+import io.phantoms.spark.choose.trees.TreeConfigurations
+
 /** Entry point of the package: which relations to maintain for a set of queries, or that nothing should be shared. */
 object Chooser {
 
   /** What [[choose]] accepts as `algorithm`; `gp` also with its parameter, as in `gp(1.5)`. */
-  val algorithms: Seq[String] = Seq("auto", "none", "gc") ++ Smap.names
+  val algorithms: Seq[String] = Seq("auto", "none", "gc", "trees", "steiner") ++ Smap.names
 
   /** Whether [[choose]] accepts this name. */
   def accepts(algorithm: String): Boolean = algorithms.contains(algorithm) || Smap.accepts(algorithm)
@@ -13,8 +15,9 @@ object Chooser {
    * Chooses a configuration.
    *
    * @param algorithm `auto`: placement search over GC and SL; `gc`: SMAP's GC with SL, every query a shipped LFTA
-   *   relation; `none`: NoSharing; the names of [[Smap]]: phantoms chosen by SMAP's own cost, eq 7 in the terms of one map
-   *   task, instead of elapsed time
+   *   relation; `trees`: the greedy aggregate tree; `steiner`: the randomized aggregate tree, by Wong's dual ascent;
+   *   `none`: NoSharing; the names of [[Smap]]: phantoms chosen by SMAP's own cost, eq 7 in the terms of one map task,
+   *   instead of elapsed time
    * @param minSavings share only if at least this fraction of NoSharing's cost is saved; negative: share in any case
    * @throws IllegalArgumentException if the algorithm is unknown
    */
@@ -34,19 +37,21 @@ object Chooser {
     }
   }
 
-  private def configurations(problem: Problem, algorithm: String): Seq[Configuration] = {
-    val graph = new FeedingGraph(problem)
-    val model = new CostModel(problem)
-    if (Smap.accepts(algorithm)) {
-      val smap = Smap(algorithm)
-      val search = new PlacementSearch(graph, model, smap.allocation)
-      val chosen = smap.choose(search.multipleAggregation).feeding.phantoms(graph)
-      Seq(search.configuration(search.shippingQueries(chosen)))
-    } else {
-      val search = new PlacementSearch(graph, model, SpaceAllocation.SupernodeLinear)
+  private def configurations(problem: Problem, algorithm: String): Seq[Configuration] = algorithm match {
+    case "trees" => TreeConfigurations.greedy(problem)
+    case "steiner" => TreeConfigurations.randomized(problem)
+    case name if Smap.accepts(name) => Seq(smap(problem, Smap(name)))
+    case _ =>
+      val search =
+        new PlacementSearch(new FeedingGraph(problem), new CostModel(problem), SpaceAllocation.SupernodeLinear)
       val smap = search.configuration(search.smap)
       if (algorithm == "gc") Seq(smap) else Seq(search.configuration(search.search), smap)
-    }
+  }
+
+  private def smap(problem: Problem, smap: Smap): Configuration = {
+    val graph = new FeedingGraph(problem)
+    val search = new PlacementSearch(graph, new CostModel(problem), smap.allocation)
+    search.configuration(search.shippingQueries(smap.choose(search.multipleAggregation).feeding.phantoms(graph)))
   }
 
   /**

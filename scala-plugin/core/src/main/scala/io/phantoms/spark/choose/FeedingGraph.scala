@@ -12,15 +12,11 @@ import scala.collection.mutable
  *
  * Nodes `0 until queryCount` are the distinct groupings in the order of the queries; phantoms follow, coarser first.
  */
-final class FeedingGraph(val problem: Problem, maxNodes: Int) {
+final class FeedingGraph private (val problem: Problem, masks: Array[Mask]) {
+  def this(problem: Problem, maxNodes: Int) = this(problem, FeedingGraph.withUnions(problem, maxNodes))
   def this(problem: Problem) = this(problem, FeedingGraph.nodesFor(problem.queries.size))
 
   private val width = problem.attributes.size
-
-  private val masks: Array[Mask] = {
-    val queries = problem.queries.map(Mask(_, width)).distinct
-    (queries ++ FeedingGraph.unions(queries, math.max(0, maxNodes - queries.size))).toArray
-  }
 
   private val ids: Map[Mask, Int] = masks.iterator.zipWithIndex.toMap
 
@@ -76,6 +72,21 @@ object FeedingGraph {
 
   /** Most nodes of a graph; beyond it unions are ranked and cut. */
   val MaxNodes: Int = 2048
+
+  /** The graph of the queries and these groupings, which somebody else found worth considering. */
+  def of(problem: Problem, phantoms: Iterable[BitSet]): FeedingGraph = {
+    val queries = groupings(problem)
+    val others = phantoms.iterator.map(Mask(_, problem.attributes.size)).filterNot(queries.toSet).distinct
+    new FeedingGraph(problem, (queries ++ others.toIndexedSeq.sortBy(_.size)).toArray)
+  }
+
+  private def groupings(problem: Problem): IndexedSeq[Mask] =
+    problem.queries.map(Mask(_, problem.attributes.size)).distinct
+
+  private def withUnions(problem: Problem, maxNodes: Int): Array[Mask] = {
+    val queries = groupings(problem)
+    (queries ++ unions(queries, math.max(0, maxNodes - queries.size))).toArray
+  }
 
   // Many queries have many unions that cover many of them: fewer will do, and each costs a look at every query.
   private def nodesFor(queries: Int): Int =

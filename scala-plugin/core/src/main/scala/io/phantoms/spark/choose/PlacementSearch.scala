@@ -114,7 +114,8 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
     node => !graph.isPhantom(node) || roots(node)
   }
 
-  private def state(shipments: List[Shipment], phantoms: Vector[Int]): State = {
+  /** The state with these relations, whether or not they were searched for. */
+  def state(shipments: List[Shipment], phantoms: Vector[Int]): State = {
     val ships = shipsIn(shipments)
     val forest = forests.build(lfta(shipments, phantoms), ships, whole = false)
     var mapWork = 0.0

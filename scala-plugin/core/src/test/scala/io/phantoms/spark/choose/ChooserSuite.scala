@@ -31,7 +31,8 @@ class ChooserSuite extends AnyFunSuite {
   }
 
   test("random problems: every configuration is valid, and its estimate is its cost") {
-    for (seed <- 1 to 250; algorithm <- Seq("auto", "gc") ++ (if (seed % 8 == 0) Smap.names else Nil)) {
+    val often = Seq("auto", "gc", "trees", "steiner")
+    for (seed <- 1 to 250; algorithm <- often ++ (if (seed % 8 == 0) Smap.names else Nil)) {
       val problem = Workloads.random(seed, 1 + seed % 9, 1 + seed % 17)
       val choice = Chooser.choose(problem, algorithm, minSavings = -1)
       withClue(s"seed $seed, $algorithm: ") {

@@ -16,7 +16,7 @@ object ChooserTimes {
       "cube8" -> Workloads.random(1, 8, 1).copy(queries = Workloads.cube(8)),
       "random256" -> Workloads.random(11, 16, 256)
     )
-    for ((name, problem) <- problems; algorithm <- Seq("auto", "gc") ++ Smap.names if feasible(problem, algorithm)) {
+    for ((name, problem) <- problems; algorithm <- Seq("auto", "gc", "trees", "steiner") ++ Smap.names if feasible(problem, algorithm)) {
       def once(): (Choice, Double) = {
         val start = System.nanoTime()
         val choice = Chooser.choose(problem, algorithm, minSavings = -1)
@@ -25,7 +25,7 @@ object ChooserTimes {
       val (choice, first) = once()
       val runs = math.max(3, math.min(if (problem.queries.size > 100) 30 else 300, (3000 / first).toInt))
       val times = Vector.fill(runs)(once()._2).drop(runs / 2).sorted
-      println(f"$name%-10s $algorithm%-5s first $first%9.3f ms, warm ${times(times.size / 2)}%8.3f ms  " +
+      println(f"$name%-10s $algorithm%-7s first $first%9.3f ms, warm ${times(times.size / 2)}%8.3f ms  " +
         f"cost ${choice.cost / 1e9}%8.3f s without ${choice.costWithout / 1e9}%8.3f s")
       val notation = Notation(problem)
       choice.configuration.filter(_.relations.size <= 40).foreach { c =>
