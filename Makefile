@@ -22,8 +22,6 @@ help:
 	@echo "make bench-tables [FULL=full]       what a row costs in the tables, beside plain arrays"
 	@echo "make bench-encodings PARQUET=dir SQL=file"
 	@echo "                                    what a query's blocks weigh, and what encoding them costs"
-	@echo "make papers                         the papers' tables and figures, recomputed"
-	@echo "make papers                         the papers' examples and figures, recomputed"
 	@echo "make test                           Scala and Python suites and linters"
 	@echo "make jar | docs-conf | clean"
 
