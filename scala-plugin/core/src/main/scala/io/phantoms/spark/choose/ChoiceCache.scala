@@ -40,6 +40,7 @@ private object ChoiceCache {
       machine: Machine,
       memory: Long,
       maxShards: Int,
+      secondTier: Boolean,
       statistics: IndexedSeq[Double],
       algorithm: String,
       minSavings: Double
@@ -56,6 +57,7 @@ private object ChoiceCache {
         p.machine,
         p.memory,
         p.maxShards,
+        p.secondTier,
         s.rows +: (sets.map(s.groups) ++ sets.map(s.flowLength)),
         algorithm,
         minSavings

@@ -37,7 +37,7 @@ object Sharing extends Sharing {
       settings.lftaMemory,
       SamplingOptions(settings.sample, settings.sampleRows),
       settings.machine
-    )
+    ).copy(secondTier = settings.secondTier)
 
   override def choose(problem: Problem, settings: PhantomsSettings): Choice =
     choices.choose(problem, settings.chooser, settings.minSavings)
