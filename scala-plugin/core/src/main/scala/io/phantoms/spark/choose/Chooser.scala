@@ -23,19 +23,32 @@ object Chooser {
     val nothing = Choice(None, without, without, algorithm)
     if (algorithm == "none" || problem.queries.isEmpty) nothing
     else {
-      val (configuration, cost) = configurations(problem, algorithm)
-        .map(c => (c, estimate(problem, c).elapsed)).minBy(_._2)
+      val (configuration, cost) = best(problem, algorithm)
       val choice = Choice(Some(configuration), cost, without, algorithm)
       if (minSavings < 0 || choice.savings >= minSavings) choice else nothing
     }
   }
 
-  private def configurations(problem: Problem, algorithm: String): Seq[Configuration] = {
+  private def best(problem: Problem, algorithm: String): (Configuration, Double) = {
     val search =
       new PlacementSearch(new FeedingGraph(problem), new CostModel(problem), SpaceAllocation.SupernodeLinear)
-    val smap = search.configuration(search.smap)
-    if (algorithm == "gc") Seq(smap) else Seq(search.configuration(search.search), smap)
+    def cheapest(states: Seq[PlacementSearch.State]): (Configuration, Double) =
+      states.map(search.configuration).map(c => (c, estimate(problem, c).elapsed)).minBy(_._2)
+    val smap = search.smap
+    if (algorithm == "gc") cheapest(Seq(smap))
+    else {
+      val placed = search.search
+      val one = cheapest(Seq(placed, smap))
+      if (!problem.secondTier) one
+      else {
+        val two = cheapest(Seq(placed, smap).map(search.secondTier))
+        if (two._2 < ClearGain * one._2) two else one
+      }
+    }
   }
+
+  /** A second shuffle is one more thing to go wrong with estimates: it has to promise this part of one shuffle's cost. */
+  private val ClearGain: Double = 0.9
 
   /** What each relation of a configuration is expected to do, and the elapsed time of the whole. */
   def estimate(problem: Problem, configuration: Configuration): ConfigurationEstimate =

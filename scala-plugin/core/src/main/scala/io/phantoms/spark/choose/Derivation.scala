@@ -16,6 +16,12 @@ private[choose] final case class Derivation(
     work: Double
 )
 
+private[choose] object Derivation {
+
+  /** Nothing derived. */
+  def apply(root: Int, busyShards: Double): Derivation = Derivation(root, Vector.empty, Vector.empty, busyShards, 0.0)
+}
+
 private[choose] final class DerivationBuilder(graph: FeedingGraph, model: CostModel) {
 
   /** Derives each node from the available relation with fewest groups. */

@@ -165,6 +165,15 @@ final case class Configuration(relations: Vector[Relation]) {
   /** Whether relation `i` is complete in the second reduce stage only. */
   def inSecondTier(i: Int): Boolean = relations(i).isSecondTier || (relations(i).isDerived && inSecondTier(relations(i).parent))
 
+  /** Whether relations of the second tier are fed from relation `i`, or from what is derived from it in the first. */
+  def feedsSecondTier(i: Int): Boolean = !relations(i).isSecondTier && children(i).exists(c =>
+    relations(c).isSecondTier || (relations(c).isDerived && feedsSecondTier(c))
+  )
+
+  /** The shipped relation of the first tier in whose reduce tasks a relation of the second is fed. */
+  def tierSource(i: Int): Int =
+    if (relations(i).isMapSide) i else tierSource(relations(i).parent)
+
   def hasSecondTier: Boolean = relations.exists(_.isSecondTier)
 
   /** All relations derived, directly or not, from relation `i` in the tasks that merge it. */

@@ -9,7 +9,7 @@ import scala.collection.mutable
  *
  * Starts from SMAP's answer (every query shipped, phantoms by GC) and takes the best *shipment* as long as one pays:
  * a relation shipped by a shard key S, from which queries that contain S are derived in the reduce task. Then moves
- * single queries between the two sides.
+ * single queries between the two sides. [[secondTier]] goes on from there, with shipments that are fed from others.
  */
 private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostModel, allocation: SpaceAllocation) {
   import PlacementSearch._
@@ -17,6 +17,7 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
   private val problem = graph.problem
   private val forests = new LftaForestBuilder(graph, model, allocation, math.max(0L, problem.memory).toDouble)
   private val derivations = new DerivationBuilder(graph, model)
+  private val tiers = new TierBuilder(graph, model, derivations)
   private val allQueries = (0 until graph.queryCount).toVector
   private val effort = Effort(graph.queryCount)
 
@@ -37,14 +38,21 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
     }
   }
 
+  /** Goes on from a state with relations in the second tier, if they help. */
+  def secondTier(start: State): State = refined(greedy(start, _ => true, tierProposals))
+
   private def isSpread(s: Shipment): Boolean = s.busyShards >= model.parallelism
 
-  private def greedy(start: State, first: Shipment => Boolean): State = {
+  private def greedy(
+      start: State,
+      first: Shipment => Boolean,
+      more: State => Vector[List[Shipment]] = _ => Vector.empty
+  ): State = {
     var current = start
     var improving = true
     while (improving) {
       val allowed = if (current.shipments.isEmpty) first else (_: Shipment) => true
-      val better = bestShipment(current, allowed)
+      val better = bestShipment(current, proposals(current, allowed).map(List(_)) ++ more(current))
       improving = better.exists(_.score < current.score)
       if (improving) current = better.get
     }
@@ -55,7 +63,8 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
 
   /** The state as a configuration with whole tables. */
   def configuration(state: State): Configuration = {
-    val roots = state.shipments.map(s => s.derivation.root -> s).toMap
+    val (second, first) = state.shipments.partition(_.isSecondTier)
+    val roots = first.map(s => s.derivation.root -> s).toMap
     val ships = shipsIn(state.shipments)
     val forest = forests.cheapest(lfta(state.shipments, state.phantoms), ships)
     val maintained = forest.nodes.toVector.zipWithIndex.map { case (node, i) =>
@@ -63,36 +72,73 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
         if (!ships(node)) Placement.Feeds
         else {
           val key = roots.get(node).fold(ownShardKey(node))(_.shardKey)
-          val shards = shardsOf(node, key)
-          Placement.Shipped(if (shards == 1) BitSet.empty else key, shards)
+          sharded(node, key, Placement.Shipped)
         }
       Relation(graph.keys(node), queriesOf(node), forest.parent(i), forest.buckets(i).toInt, placement)
     }
-    var size = maintained.size
-    val derived = state.shipments.toVector.flatMap { case Shipment(_, _, derivation) =>
-      // Two shipments may derive the same phantom, each for its own shards.
-      val ordinal = mutable.Map(derivation.root -> forest.nodes.indexOf(derivation.root))
-      derivation.nodes.zip(derivation.parents).map { case (node, parent) =>
-        ordinal(node) = size
-        size += 1
-        Relation(graph.keys(node), queriesOf(node), ordinal(parent), 0, Placement.Derived)
+    val relations = mutable.ArrayBuffer.from(maintained)
+    // Two shipments may derive the same phantom, each for its own shards.
+    def add(node: Int, parent: Int, placement: Placement, ordinals: mutable.Map[Int, Int]): Unit = {
+      ordinals(node) = relations.size
+      relations += Relation(graph.keys(node), queriesOf(node), parent, 0, placement)
+    }
+    def derive(derivation: Derivation, ordinals: mutable.Map[Int, Int]): Unit =
+      derivation.nodes.zip(derivation.parents).foreach { case (node, parent) =>
+        add(node, ordinals(parent), Placement.Derived, ordinals)
+      }
+    val ordinalsOf = mutable.Map.empty[Int, mutable.Map[Int, Int]]
+    def ordinalsAt(root: Int) =
+      ordinalsOf.getOrElseUpdate(root, mutable.Map(root -> forest.nodes.indexOf(root)))
+    first.foreach(s => derive(s.derivation, ordinalsAt(s.derivation.root)))
+    second.groupBy(_.source).toVector.sortBy(_._1).foreach { case (source, shipments) =>
+      val ordinals = ordinalsAt(source)
+      tiers.feeds(sourceOf(source, first), shipments).foreach { f =>
+        val root = f.shipment.derivation.root
+        add(root, ordinals(f.parent), sharded(root, f.shipment.shardKey, Placement.SecondTier), ordinals)
+        // What is derived from it there feeds no other.
+        derive(f.shipment.derivation, mutable.Map(root -> ordinals(root)))
       }
     }
-    Configuration(maintained ++ derived)
+    Configuration(relations.toVector)
+  }
+
+  private def sharded(node: Int, key: BitSet, placed: (BitSet, Int) => Placement): Placement = {
+    val shards = shardsOf(node, key)
+    placed(if (shards == 1) BitSet.empty else key, shards)
+  }
+
+  // A relation of the map side that crosses the shuffle, as a source of the second tier.
+  private def sourceOf(node: Int, first: List[Shipment]): TierSource = {
+    val shipment = first.find(_.derivation.root == node)
+    val key = shipment.fold(ownShardKey(node))(_.shardKey)
+    val busy = shipment.fold(ownBusy(node))(_.busyShards)
+    TierSource(shardsOf(node, key), key, busy, shipment.fold(Derivation(node, busy))(_.derivation))
   }
 
   // ---- cost of a state -------------------------------------------------------------------------------------------
 
   private def lfta(shipments: List[Shipment], phantoms: Vector[Int]): Vector[Int] = {
     val derived = derivedIn(shipments)
-    val roots = shipments.map(_.derivation.root)
+    val roots = shipments.filterNot(_.isSecondTier).map(_.derivation.root)
     (allQueries.filterNot(derived) ++ roots ++ phantoms.filterNot(derived)).distinct
   }
 
-  private def derivedIn(shipments: List[Shipment]): Set[Int] = shipments.iterator.flatMap(_.derivation.nodes).toSet
+  // What is complete after the first shuffle only.
+  private def derivedIn(shipments: List[Shipment]): Set[Int] = shipments.iterator.flatMap { s =>
+    if (s.isSecondTier) s.derivation.root +: s.derivation.nodes else s.derivation.nodes
+  }.toSet
+
+  // Each relation of the second tier needs a source that is shipped from the map side.
+  private def isFed(shipments: List[Shipment]): Boolean = {
+    val second = shipments.filter(_.isSecondTier)
+    second.isEmpty || {
+      val (derived, ships) = (derivedIn(shipments), shipsIn(shipments))
+      second.forall(s => ships(s.source) && !derived(s.source))
+    }
+  }
 
   private def shipsIn(shipments: List[Shipment]): Int => Boolean = {
-    val roots = shipments.map(_.derivation.root).toSet
+    val roots = shipments.filterNot(_.isSecondTier).map(_.derivation.root).toSet
     node => !graph.isPhantom(node) || roots(node)
   }
 
@@ -102,21 +148,41 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
     var mapWork = 0.0
     var reduceWork = 0.0
     var longest = 0.0
+    var tierWork = 0.0
+    var longestTier = 0.0
+    val (second, first) = shipments.partition(_.isSecondTier)
+    val bySource = second.groupBy(_.source)
     for (i <- forest.nodes.indices) {
       val node = forest.nodes(i)
       val shipped = if (ships(node)) Some(graph.entryBytes(node)) else None
       mapWork += model.mapWork(forest.fed(i), forest.evictions(i), forests.tableBytes(forest, i), shipped)
       if (shipped.nonEmpty) {
-        val shipment = shipments.find(_.derivation.root == node)
+        val shipment = first.find(_.derivation.root == node)
         val busy = shipment.fold(ownBusy(node))(_.busyShards)
-        val work = model.mergeWork(forest.evictions(i), derivations.tableBytes(node, busy)) +
-          model.emitWork(graph.groups(node), queriesOf(node).size) + shipment.fold(0.0)(_.derivation.work)
-        reduceWork += work
-        longest = math.max(longest, work / busy)
+        val merge = model.mergeWork(forest.evictions(i), derivations.tableBytes(node, busy))
+        // A phantom that feeds the second tier alone is merged for that alone.
+        if (!graph.isPhantom(node) || shipment.exists(_.derivation.nodes.nonEmpty)) {
+          val work = merge + model.emitWork(graph.groups(node), queriesOf(node).size) +
+            shipment.fold(0.0)(_.derivation.work)
+          reduceWork += work
+          longest = math.max(longest, work / busy)
+        }
+        bySource.get(node).foreach { fed =>
+          val feeds = tiers.feeds(sourceOf(node, first), fed)
+          val work = merge + feeds.map(_.work).sum
+          tierWork += work
+          longestTier = math.max(longestTier, work / busy)
+          feeds.foreach { f =>
+            reduceWork += f.mergeWork
+            longest = math.max(longest, f.mergeWork / f.shipment.busyShards)
+          }
+        }
       }
     }
-    val elapsed = model.elapsed(mapWork, reduceWork, longest)
-    val score = elapsed + WorkWeight * (mapWork * model.partitions + reduceWork)
+    val elapsed = model.elapsed(mapWork, reduceWork, longest, tierWork, longestTier)
+    val score =
+      if (isFed(shipments)) elapsed + WorkWeight * (mapWork * model.partitions + reduceWork + tierWork)
+      else Double.PositiveInfinity
     State(shipments, phantoms, forest, score)
   }
 
@@ -147,13 +213,13 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
 
   // ---- shipments -------------------------------------------------------------------------------------------------
 
-  private def bestShipment(current: State, allowed: Shipment => Boolean): Option[State] = {
-    val tried = proposals(current, allowed).map { p =>
-      val plain = state(p :: current.shipments, current.phantoms)
+  private def bestShipment(current: State, proposals: Vector[List[Shipment]]): Option[State] = {
+    val tried = proposals.map { p =>
+      val plain = state(p ++ current.shipments, current.phantoms)
       (plain.score, p)
     }
     val finalists = tried.sortBy(_._1).take(effort.finalists).map { case (_, p) =>
-      phantomsByGc(withPhantoms(p) :: current.shipments)
+      phantomsByGc(p.map(withPhantoms) ++ current.shipments)
     }
     finalists.minByOption(_.score)
   }
@@ -180,6 +246,64 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
       }
     }
     found.sortBy(-_._1).iterator.map(_._2).filter(allowed).take(effort.proposals).toVector
+  }
+
+  // ---- the second tier -------------------------------------------------------------------------------------------
+
+  /**
+   * Relations fed from one that is shipped anyhow: all that gain by it, and each alone. And from a phantom that is not
+   * shipped yet.
+   */
+  private def tierProposals(current: State): Vector[List[Shipment]] = {
+    val first = current.shipments.filterNot(_.isSecondTier)
+    val (derived, roots) = (derivedIn(current.shipments), current.shipments.map(_.derivation.root).toSet)
+    val sources = current.shipments.filter(_.isSecondTier).map(_.source).toSet
+    val open = allQueries.filterNot(q => derived(q) || roots(q) || sources(q)).sortBy(graph.rank(_))
+    val saving = lftaCosts(current)
+    val forest = current.forest
+    val ships = shipsIn(current.shipments)
+    val shipped = forest.nodes.indices.filter(i => ships(forest.nodes(i)))
+      .sortBy(i => graph.groups(forest.nodes(i)) - forest.evictions(i) * model.partitions).map(forest.nodes(_))
+    val fromShipped = shipped.iterator.map(sourceOf(_, first)).map(s => tierShipments(s, open, saving))
+      .filter(_.nonEmpty).take(effort.tierSources)
+      .flatMap(all => all +: (if (all.size > 1) all.map(List(_)) else Nil)).toVector
+    val fromPhantoms = rootCandidates(open).filter(p => graph.isPhantom(p) && !roots(p) && !derived(p))
+      .take(effort.tierSources).flatMap { root =>
+        val below = open.filter(graph.feeds(root, _))
+        shardKeys(root, below).take(TierKeys).map { key =>
+          val busy = busyShards(root, key)
+          val (chosen, _) = worthDeriving(root, below.filter(graph.contains(_, key)), busy, saving)
+          val source = shipment(root, key, busy, chosen)
+          source +: tierShipments(
+            TierSource(shardsOf(root, key), key, busy, source.derivation),
+            below.diff(chosen),
+            saving
+          )
+        }.filter(_.size > 1)
+      }
+    fromShipped ++ fromPhantoms
+  }
+
+  // Shipments of the second tier that are worth feeding from a source, the finest first.
+  private def tierShipments(source: TierSource, open: Vector[Int], saving: Map[Int, Double]): List[Shipment] = {
+    var left = open.filter(graph.feeds(source.derivation.root, _))
+    val found = mutable.ListBuffer.empty[Shipment]
+    while (left.nonEmpty) {
+      val root = left.head
+      left = left.tail
+      val cost = tiers.rootCost(source, root, ownBusy(root))
+      if (saving.getOrElse(root, 0.0) > cost) {
+        val under = left.filter(graph.feeds(root, _))
+        val (key, chosen, _) = (ownShardKey(root) +: shardKeys(root, under)).map { key =>
+          val (chosen, gain) =
+            worthDeriving(root, under.filter(graph.contains(_, key)), busyShards(root, key), saving)
+          (key, chosen, gain)
+        }.maxBy(_._3)
+        found += shipment(root, key, busyShards(root, key), chosen).copy(source = source.derivation.root)
+        left = left.diff(chosen)
+      }
+    }
+    found.toList
   }
 
   private def shipment(root: Int, key: BitSet, busy: Double, nodes: Iterable[Int]): Shipment =
@@ -294,17 +418,25 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
 
   private def moves(current: State, q: Int): Vector[List[Shipment]] = {
     val shipments = current.shipments
-    if (shipments.exists(_.derivation.root == q)) Vector.empty
-    else {
-      val without = shipments.map(s =>
+    if (shipments.exists(_.derivation.root == q)) {
+      // Back from the second tier, with all that is derived from it there.
+      val without = shipments.filterNot(s => s.isSecondTier && s.derivation.root == q)
+      if (without.size < shipments.size) Vector(withoutIdle(without)) else Vector.empty
+    } else {
+      val without = withoutIdle(shipments.map(s =>
         if (s.derivation.nodes.contains(q)) rederive(s, s.derivation.nodes.filter(_ != q)) else s
-      ).filter(_.derivation.nodes.exists(!graph.isPhantom(_)))
+      ))
       val into = without.indices.iterator
         .filter(i => graph.feeds(without(i).derivation.root, q) && graph.contains(q, without(i).shardKey))
         .map(i => without.updated(i, rederive(without(i), without(i).derivation.nodes :+ q)))
       (into ++ Iterator(without)).filter(_ != shipments).toVector
     }
   }
+
+  private def withoutIdle(shipments: List[Shipment]): List[Shipment] = shipments.filter(s =>
+    s.isSecondTier || s.derivation.nodes.exists(!graph.isPhantom(_)) ||
+      shipments.exists(o => o.isSecondTier && o.source == s.derivation.root)
+  )
 
   private def rederive(s: Shipment, nodes: Vector[Int]): Shipment = {
     val queries = nodes.filterNot(graph.isPhantom)
@@ -318,8 +450,12 @@ private[choose] object PlacementSearch {
    * A relation shipped by a shard key with what is derived from it.
    *
    * @param busyShards by how much sharding shortens the longest reduce task, see [[CostModel.busyShards]]
+   * @param source in the second tier: the relation shipped from the map side in whose reduce tasks it is fed; -1: it is
+   *   shipped from the map side itself
    */
-  final case class Shipment(shardKey: BitSet, busyShards: Double, derivation: Derivation)
+  final case class Shipment(shardKey: BitSet, busyShards: Double, derivation: Derivation, source: Int = -1) {
+    def isSecondTier: Boolean = source >= 0
+  }
 
   /** @param score what the search minimises: elapsed time, and a little of all work so that idle cores are not free */
   final case class State(shipments: List[Shipment], phantoms: Vector[Int], forest: LftaForest, score: Double)
@@ -333,7 +469,17 @@ private[choose] object PlacementSearch {
   private val RefineRounds = 3
 
   /** How much to try: an evaluation grows with the square of the relations, so the counts shrink with it. */
-  private final case class Effort(evaluations: Int, candidates: Int, proposals: Int, finalists: Int, roots: Int)
+  private final case class Effort(
+      evaluations: Int,
+      candidates: Int,
+      proposals: Int,
+      finalists: Int,
+      roots: Int,
+      tierSources: Int
+  )
+
+  // Shard keys tried for a phantom that would feed the second tier.
+  private val TierKeys = 4
 
   private object Effort {
     def apply(queries: Int): Effort = {
@@ -343,7 +489,8 @@ private[choose] object PlacementSearch {
         candidates = math.max(20, evaluations / 3),
         proposals = if (queries <= 64) 24 else 8,
         finalists = if (queries <= 64) 4 else 2,
-        roots = if (queries <= 64) 128 else 32
+        roots = if (queries <= 64) 128 else 32,
+        tierSources = if (queries <= 64) 8 else 2
       )
     }
   }

@@ -59,7 +59,7 @@ private[rewrite] final class StageRelations(
   /** What the tasks between the shuffles merge and derive, and ship again. */
   val tier: IndexedSeq[RelationSpec] = view { (r, spec) =>
     if (relations(r).isSecondTier) spec.copy(derived = true, expectedGroups = math.min(groups(r), tierGroups(r)).toLong)
-    else if (isFeedingTier(r)) spec
+    else if (configuration.feedsSecondTier(r)) spec
     else without(spec)
   }
 
@@ -75,14 +75,10 @@ private[rewrite] final class StageRelations(
   private def isAnswering(r: Int): Boolean =
     relations(r).queries.nonEmpty || configuration.derivedBelow(r).exists(relations(_).queries.nonEmpty)
 
-  private def isFeedingTier(r: Int): Boolean = configuration.children(r).exists(c =>
-    relations(c).isSecondTier || (relations(c).isDerived && isFeedingTier(c))
-  )
-
   // Groups of the relation that a task between the shuffles merges, which are as many as it can make of another.
   private def tierGroups(r: Int): Double = {
-    val parent = relations(r).parent
-    if (relations(parent).isMapSide) groups(parent) / shards(parent) else tierGroups(parent)
+    val source = configuration.tierSource(r)
+    groups(source) / shards(source)
   }
 
   /** Reduce partitions that the shuffle has which feeds these relations. */
