@@ -87,8 +87,8 @@ object PhantomsConf {
   val SecondTierEnabled = SQLConf.buildConf("spark.phantoms.secondTier.enabled")
     .doc(
       "Whether relations may be fed from the complete groups of a finer one after the first shuffle and cross a second " +
-        "shuffle, where that is expected to cost less. Without spark.sql.exchange.reuse they are not, since the first " +
-        "shuffle would then run twice."
+        "shuffle, where that is expected to cost less. Never where the first shuffle would run twice: without " +
+        "spark.sql.exchange.reuse, over a cached table under adaptive execution, or over a connector that is not Spark's."
     )
     .version(Since).booleanConf.createWithDefault(true)
 

@@ -41,11 +41,15 @@ object Chooser {
       val one = cheapest(Seq(placed, smap))
       if (!problem.secondTier) one
       else {
-        val two = cheapest(Seq(placed, smap).map(search.secondTier))
+        val starts = if (problem.queries.size <= FewQueries) Seq(placed, smap) else Seq(placed)
+        val two = cheapest(starts.map(search.secondTier))
         if (two._2 < ClearGain * one._2) two else one
       }
     }
   }
+
+  /** Up to so many queries the second tier is also looked for from scratch. */
+  private val FewQueries: Int = 64
 
   /** A second shuffle is one more thing to go wrong with estimates: it has to promise this part of one shuffle's cost. */
   private val ClearGain: Double = 0.9

@@ -61,6 +61,9 @@ final class FeedingGraph(val problem: Problem, maxNodes: Int) {
     r
   }
 
+  /** The queries that ask for a node's grouping; none: a phantom. */
+  def queriesOf(node: Int): Vector[Int] = if (isPhantom(node)) Vector.empty else queries(node)
+
   def isPhantom(node: Int): Boolean = node >= queryCount
 
   /** Whether node `a` can feed node `b`: its grouping is strictly finer. */

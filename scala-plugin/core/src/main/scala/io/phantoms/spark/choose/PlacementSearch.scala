@@ -17,7 +17,8 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
   private val problem = graph.problem
   private val forests = new LftaForestBuilder(graph, model, allocation, math.max(0L, problem.memory).toDouble)
   private val derivations = new DerivationBuilder(graph, model)
-  private val tiers = new TierBuilder(graph, model, derivations)
+  private val shards = new ShardKeys(graph, model)
+  private val tiers = new TierBuilder(graph, model, derivations, shards)
   private val allQueries = (0 until graph.queryCount).toVector
   private val effort = Effort(graph.queryCount)
 
@@ -63,56 +64,9 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
 
   /** The state as a configuration with whole tables. */
   def configuration(state: State): Configuration = {
-    val (second, first) = state.shipments.partition(_.isSecondTier)
-    val roots = first.map(s => s.derivation.root -> s).toMap
     val ships = shipsIn(state.shipments)
     val forest = forests.cheapest(lfta(state.shipments, state.phantoms), ships)
-    val maintained = forest.nodes.toVector.zipWithIndex.map { case (node, i) =>
-      val placement =
-        if (!ships(node)) Placement.Feeds
-        else {
-          val key = roots.get(node).fold(ownShardKey(node))(_.shardKey)
-          sharded(node, key, Placement.Shipped)
-        }
-      Relation(graph.keys(node), queriesOf(node), forest.parent(i), forest.buckets(i).toInt, placement)
-    }
-    val relations = mutable.ArrayBuffer.from(maintained)
-    // Two shipments may derive the same phantom, each for its own shards.
-    def add(node: Int, parent: Int, placement: Placement, ordinals: mutable.Map[Int, Int]): Unit = {
-      ordinals(node) = relations.size
-      relations += Relation(graph.keys(node), queriesOf(node), parent, 0, placement)
-    }
-    def derive(derivation: Derivation, ordinals: mutable.Map[Int, Int]): Unit =
-      derivation.nodes.zip(derivation.parents).foreach { case (node, parent) =>
-        add(node, ordinals(parent), Placement.Derived, ordinals)
-      }
-    val ordinalsOf = mutable.Map.empty[Int, mutable.Map[Int, Int]]
-    def ordinalsAt(root: Int) =
-      ordinalsOf.getOrElseUpdate(root, mutable.Map(root -> forest.nodes.indexOf(root)))
-    first.foreach(s => derive(s.derivation, ordinalsAt(s.derivation.root)))
-    second.groupBy(_.source).toVector.sortBy(_._1).foreach { case (source, shipments) =>
-      val ordinals = ordinalsAt(source)
-      tiers.feeds(sourceOf(source, first), shipments).foreach { f =>
-        val root = f.shipment.derivation.root
-        add(root, ordinals(f.parent), sharded(root, f.shipment.shardKey, Placement.SecondTier), ordinals)
-        // What is derived from it there feeds no other.
-        derive(f.shipment.derivation, mutable.Map(root -> ordinals(root)))
-      }
-    }
-    Configuration(relations.toVector)
-  }
-
-  private def sharded(node: Int, key: BitSet, placed: (BitSet, Int) => Placement): Placement = {
-    val shards = shardsOf(node, key)
-    placed(if (shards == 1) BitSet.empty else key, shards)
-  }
-
-  // A relation of the map side that crosses the shuffle, as a source of the second tier.
-  private def sourceOf(node: Int, first: List[Shipment]): TierSource = {
-    val shipment = first.find(_.derivation.root == node)
-    val key = shipment.fold(ownShardKey(node))(_.shardKey)
-    val busy = shipment.fold(ownBusy(node))(_.busyShards)
-    TierSource(shardsOf(node, key), key, busy, shipment.fold(Derivation(node, busy))(_.derivation))
+    new PlacedRelations(graph, shards, tiers).configuration(forest, ships, state.shipments)
   }
 
   // ---- cost of a state -------------------------------------------------------------------------------------------
@@ -123,7 +77,7 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
     (allQueries.filterNot(derived) ++ roots ++ phantoms.filterNot(derived)).distinct
   }
 
-  // What is complete after the first shuffle only.
+  // What crosses no shuffle, or the second one.
   private def derivedIn(shipments: List[Shipment]): Set[Int] = shipments.iterator.flatMap { s =>
     if (s.isSecondTier) s.derivation.root +: s.derivation.nodes else s.derivation.nodes
   }.toSet
@@ -158,17 +112,17 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
       mapWork += model.mapWork(forest.fed(i), forest.evictions(i), forests.tableBytes(forest, i), shipped)
       if (shipped.nonEmpty) {
         val shipment = first.find(_.derivation.root == node)
-        val busy = shipment.fold(ownBusy(node))(_.busyShards)
+        val busy = shipment.fold(shards.ownBusy(node))(_.busyShards)
         val merge = model.mergeWork(forest.evictions(i), derivations.tableBytes(node, busy))
         // A phantom that feeds the second tier alone is merged for that alone.
         if (!graph.isPhantom(node) || shipment.exists(_.derivation.nodes.nonEmpty)) {
-          val work = merge + model.emitWork(graph.groups(node), queriesOf(node).size) +
+          val work = merge + model.emitWork(graph.groups(node), graph.queriesOf(node).size) +
             shipment.fold(0.0)(_.derivation.work)
           reduceWork += work
           longest = math.max(longest, work / busy)
         }
         bySource.get(node).foreach { fed =>
-          val feeds = tiers.feeds(sourceOf(node, first), fed)
+          val feeds = tiers.feeds(tiers.sourceOf(node, first), fed)
           val work = merge + feeds.map(_.work).sum
           tierWork += work
           longestTier = math.max(longestTier, work / busy)
@@ -233,10 +187,10 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
     for (root <- rootCandidates(open) if !derived(root) && !roots(root)) {
       val below = open.filter(graph.feeds(root, _))
       val seen = mutable.HashSet.empty[Vector[Int]]
-      for (key <- shardKeys(root, below)) {
+      for (key <- shards.candidates(root, below)) {
         val eligible = below.filter(graph.contains(_, key))
         if (eligible.nonEmpty && seen.add(eligible)) {
-          val busy = busyShards(root, key)
+          val busy = shards.busy(root, key)
           val (chosen, gain) = worthDeriving(root, eligible, busy, saving)
           val entry = if (saving.contains(root)) 0.0 else entryCost(root, busy)
           if (chosen.nonEmpty) found += ((gain - entry, shipment(root, key, busy, chosen)))
@@ -264,18 +218,18 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
     val ships = shipsIn(current.shipments)
     val shipped = forest.nodes.indices.filter(i => ships(forest.nodes(i)))
       .sortBy(i => graph.groups(forest.nodes(i)) - forest.evictions(i) * model.partitions).map(forest.nodes(_))
-    val fromShipped = shipped.iterator.map(sourceOf(_, first)).map(s => tierShipments(s, open, saving))
+    val fromShipped = shipped.iterator.map(tiers.sourceOf(_, first)).map(s => tierShipments(s, open, saving))
       .filter(_.nonEmpty).take(effort.tierSources)
       .flatMap(all => all +: (if (all.size > 1) all.map(List(_)) else Nil)).toVector
     val fromPhantoms = rootCandidates(open).filter(p => graph.isPhantom(p) && !roots(p) && !derived(p))
       .take(effort.tierSources).flatMap { root =>
         val below = open.filter(graph.feeds(root, _))
-        shardKeys(root, below).take(TierKeys).map { key =>
-          val busy = busyShards(root, key)
+        shards.candidates(root, below).take(TierKeys).map { key =>
+          val busy = shards.busy(root, key)
           val (chosen, _) = worthDeriving(root, below.filter(graph.contains(_, key)), busy, saving)
           val source = shipment(root, key, busy, chosen)
           source +: tierShipments(
-            TierSource(shardsOf(root, key), key, busy, source.derivation),
+            TierSource(shards.count(root, key), key, busy, source.derivation),
             below.diff(chosen),
             saving
           )
@@ -291,15 +245,15 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
     while (left.nonEmpty) {
       val root = left.head
       left = left.tail
-      val cost = tiers.rootCost(source, root, ownBusy(root))
+      val cost = tiers.rootCost(source, root, shards.ownBusy(root))
       if (saving.getOrElse(root, 0.0) > cost) {
         val under = left.filter(graph.feeds(root, _))
-        val (key, chosen, _) = (ownShardKey(root) +: shardKeys(root, under)).map { key =>
+        val (key, chosen, _) = (shards.own(root) +: shards.candidates(root, under)).map { key =>
           val (chosen, gain) =
-            worthDeriving(root, under.filter(graph.contains(_, key)), busyShards(root, key), saving)
+            worthDeriving(root, under.filter(graph.contains(_, key)), shards.busy(root, key), saving)
           (key, chosen, gain)
         }.maxBy(_._3)
-        found += shipment(root, key, busyShards(root, key), chosen).copy(source = source.derivation.root)
+        found += shipment(root, key, shards.busy(root, key), chosen).copy(source = source.derivation.root)
         left = left.diff(chosen)
       }
     }
@@ -324,7 +278,7 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
         forests.tableBytes(forest, i),
         Some(graph.entryBytes(node))
       ) * model.partitions / model.mapParallelism
-      val busy = ownBusy(node)
+      val busy = shards.ownBusy(node)
       val merge = model.mergeWork(forest.evictions(i), derivations.tableBytes(node, busy)) /
         math.min(busy, model.parallelism.toDouble)
       node -> (map + merge)
@@ -369,32 +323,6 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
       .sortBy { case (n, p) => (-n, graph.groups(p)) }.map(_._2)
     open.take(effort.roots) ++ phantoms.take(effort.roots)
   }
-
-  // The empty key, single attributes that split the relation, and pairs where a single one has too few values.
-  private def shardKeys(root: Int, below: Vector[Int]): Vector[BitSet] = {
-    val singles = graph.keys(root).toVector.map(BitSet(_)).map(k => (attributeGroups(k), k)).sortBy(-_._1)
-    val narrow = singles.filter(_._1 < NarrowBelow * model.parallelism).map(_._2)
-    val pairs = for { a <- narrow; b <- narrow if a.head < b.head } yield a | b
-    (singles.map(_._2) ++ pairs :+ BitSet.empty).filter(k => below.exists(graph.contains(_, k)))
-  }
-
-  private val attributeGroupsOf = mutable.HashMap.empty[BitSet, Double]
-  private def attributeGroups(key: BitSet): Double =
-    attributeGroupsOf.getOrElseUpdate(key, math.max(1.0, problem.statistics.groups(key)))
-
-  private def shardsOf(node: Int, key: BitSet): Int = model.shards(graph.groups(node), graph.entryBytes(node), key)
-
-  private def busyShards(node: Int, key: BitSet): Double = model.busyShards(shardsOf(node, key), key, graph.keys(node))
-
-  private def ownShardKey(node: Int): BitSet = graph.keys(node)
-
-  private val ownBusyShards: Array[Double] = new Array[Double](graph.size)
-  private def ownBusy(node: Int): Double = {
-    if (ownBusyShards(node) == 0) ownBusyShards(node) = busyShards(node, ownShardKey(node))
-    ownBusyShards(node)
-  }
-
-  private def queriesOf(node: Int): Vector[Int] = if (graph.isPhantom(node)) Vector.empty else graph.queries(node)
 
   // ---- refinement ------------------------------------------------------------------------------------------------
 
@@ -463,8 +391,6 @@ private[choose] object PlacementSearch {
   private val WorkWeight = 0.01
   // More shipments are more to go wrong with estimates: they have to promise this part of the simpler answer's cost.
   private val ClearGain = 0.8
-  // A single attribute with fewer values per core than this is also tried together with another.
-  private val NarrowBelow = 4.0
   private val RefineUpTo = 64
   private val RefineRounds = 3
 

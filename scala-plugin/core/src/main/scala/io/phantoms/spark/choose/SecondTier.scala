@@ -34,7 +34,20 @@ private[choose] final case class TierFeed(
     mergeWork: Double
 )
 
-private[choose] final class TierBuilder(graph: FeedingGraph, model: CostModel, derivations: DerivationBuilder) {
+private[choose] final class TierBuilder(
+    graph: FeedingGraph,
+    model: CostModel,
+    derivations: DerivationBuilder,
+    shards: ShardKeys
+) {
+
+  /** A relation that crosses the first shuffle, by itself or as one of these shipments, as a source. */
+  def sourceOf(node: Int, first: List[Shipment]): TierSource = {
+    val shipment = first.find(_.derivation.root == node)
+    val key = shipment.fold(shards.own(node))(_.shardKey)
+    val busy = shipment.fold(shards.ownBusy(node))(_.busyShards)
+    TierSource(shards.count(node, key), key, busy, shipment.fold(Derivation(node, busy))(_.derivation))
+  }
 
   /** Feeds each shipment from what costs least: finest shipments first, so that each may feed those after it. */
   def feeds(source: TierSource, shipments: Seq[Shipment]): Vector[TierFeed] = {
@@ -55,7 +68,7 @@ private[choose] final class TierBuilder(graph: FeedingGraph, model: CostModel, d
       making(node) = 0.0
       entries(node) = partials
       val merge = model.tierMergeWork(partials, derivations.tableBytes(node, s.busyShards)) +
-        model.emitWork(graph.groups(node), queriesOf(node)) + s.derivation.work
+        model.emitWork(graph.groups(node), graph.queriesOf(node).size) + s.derivation.work
       TierFeed(s, parent, partials, work, merge)
     }
   }
@@ -75,6 +88,4 @@ private[choose] final class TierBuilder(graph: FeedingGraph, model: CostModel, d
   private def partialGroups(source: TierSource, node: Int, fed: Double): Double =
     if (source.shards == 1 || graph.contains(node, source.shardKey)) math.min(graph.groups(node), fed)
     else model.partialGroups(graph.groups(node), fed, source.shards)
-
-  private def queriesOf(node: Int): Int = if (graph.isPhantom(node)) 0 else graph.queries(node).size
 }

@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, UnknownPartitioning}
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.execution.adaptive.AQEShuffleReadExec
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 
 /**
@@ -28,7 +29,7 @@ final case class SharedMergeExec(spec: SharedSpec, output: Seq[Attribute], child
   override protected def doExecute(): RDD[InternalRow] = {
     val ours = spec
     val task = new MergeTask(ours, Kernels.hfta(ours, Kernels.mode(conf)), new ResultRows(ours, _), metrics)
-    SharedMergeExec.received(ours, child.execute()).mapPartitions(task.run(_))
+    SharedMergeExec.received(ours, child).mapPartitions(task.run(_))
   }
 
   override protected def withNewChildInternal(newChild: SparkPlan): SharedMergeExec = copy(child = newChild)
@@ -46,10 +47,11 @@ object SharedMergeExec {
   )
 
   /** The partitions of a shuffle that hold relations which are merged; others are not even fetched. */
-  private[execute] def received(spec: SharedSpec, blocks: RDD[InternalRow]): RDD[InternalRow] = {
+  private[execute] def received(spec: SharedSpec, exchange: SparkPlan): RDD[InternalRow] = {
     val wanted = spec.relations.indices.filter(spec.isReceived).flatMap(spec.relations(_).ship.get.partitions).toSet
-    // Whatever changed the number of partitions may have moved them as well.
-    if (blocks.getNumPartitions != spec.numPartitions || wanted.size == spec.numPartitions) blocks
-    else PartitionPruningRDD.create(blocks, wanted.contains)
+    val blocks = exchange.execute()
+    // A reader that adaptive execution puts between may number partitions in another way.
+    val asShuffled = !exchange.isInstanceOf[AQEShuffleReadExec] && blocks.getNumPartitions == spec.numPartitions
+    if (asShuffled && wanted.size < spec.numPartitions) PartitionPruningRDD.create(blocks, wanted.contains) else blocks
   }
 }

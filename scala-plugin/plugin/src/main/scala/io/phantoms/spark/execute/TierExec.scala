@@ -34,7 +34,7 @@ final case class TierExec(spec: SharedSpec, announced: Seq[Int], output: Seq[Att
     val (ours, ships, packed) = (spec, announced.toSet, LftaOptions.read(conf).packed)
     val task =
       new MergeTask(ours, Kernels.hfta(ours, Kernels.mode(conf)), new TierBlocks(ours, ships, packed, _), metrics)
-    SharedMergeExec.received(ours, child.execute()).mapPartitions(task.run(_))
+    SharedMergeExec.received(ours, child).mapPartitions(task.run(_))
   }
 
   override protected def withNewChildInternal(newChild: SparkPlan): TierExec = copy(child = newChild)
