@@ -32,9 +32,9 @@ class PlanApiSuite extends AnyFunSuite {
 
   test("a relation of the second tier says where it is shipped again") {
     val plan = JsonMethods.parse(PlanApi.planJson(
-      """{"queries": [["A","B"], ["A","C"], ["B","C"]], "memory": 8388608, "buffer_bits": 192,
-        | "stats": {"rows": 2e7, "flow_length": 1, "groups": {"A": 1000, "B": 1000, "C": 1000, "A,B": 100000,
-        |  "A,C": 100000, "B,C": 100000, "A,B,C": 100000}}}""".stripMargin
+      """{"queries": [["A","B"], ["A","C"], ["B","C"]], "memory": 8388608, "buffer_bits": 192, "min_savings": -1,
+        | "stats": {"rows": 2e7, "flow_length": 1, "groups": {"A": 1000, "B": 1000, "C": 1000, "A,B": 400000,
+        |  "A,C": 400000, "B,C": 400000, "A,B,C": 1000000}}}""".stripMargin
     ))
     val again = (plan \ "tables").children.filter(t => (t \ "placement").extract[String] == "second tier")
     assert(again.size == 1)

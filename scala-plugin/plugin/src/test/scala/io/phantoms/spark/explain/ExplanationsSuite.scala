@@ -97,7 +97,7 @@ class ExplanationsSuite extends AnyFunSuite with BeforeAndAfterAll {
     StatsApi.statsSetFlowLength(spark, "flows", Array.empty[String], 1)
     val keys = Seq("srcip", "dstip", "port")
     for (n <- 1 to 3; columns <- keys.combinations(n))
-      StatsApi.statsSetGroups(spark, "flows", columns.toArray, if (n == 1) 1000 else 100000)
+      StatsApi.statsSetGroups(spark, "flows", columns.toArray, Seq(1000, 400000, 1000000)(n - 1))
     try {
       val df = spark.sql(pairs)
       val JArray(relations) = (JsonMethods.parse(PhantomsApi.explainJson(df)) \ "decisions")(0) \ "relations": @unchecked
