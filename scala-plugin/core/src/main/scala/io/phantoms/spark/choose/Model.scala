@@ -163,7 +163,8 @@ final case class Configuration(relations: Vector[Relation]) {
   def children(parent: Int): Vector[Int] = relations.indices.filter(relations(_).parent == parent).toVector
 
   /** Whether relation `i` is complete in the second reduce stage only. */
-  def inSecondTier(i: Int): Boolean = relations(i).isSecondTier || (relations(i).isDerived && inSecondTier(relations(i).parent))
+  def inSecondTier(i: Int): Boolean =
+    relations(i).isSecondTier || (relations(i).isDerived && inSecondTier(relations(i).parent))
 
   /** Whether relations of the second tier are fed from relation `i`, or from what is derived from it in the first. */
   def feedsSecondTier(i: Int): Boolean = !relations(i).isSecondTier && children(i).exists(c =>

@@ -109,7 +109,8 @@ private[choose] object ConfigurationEstimate {
       }
     }
 
-    def longest(work: Array[Double]): Double = relations.indices.map(i => work(i) / math.max(1.0, busyAt(i))).maxOption.getOrElse(0.0)
+    def longest(work: Array[Double]): Double =
+      relations.indices.map(i => work(i) / math.max(1.0, busyAt(i))).maxOption.getOrElse(0.0)
     ConfigurationEstimate(
       estimates,
       model.elapsed(mapWork, reduceWork.sum, longest(reduceWork), tierWork.sum, longest(tierWork))

@@ -29,10 +29,26 @@ class SecondTierSuite extends AnyFunSuite {
 
   test("an estimate by hand: a phantom merged for the second tier alone, and a query merged for both") {
     val groups = Map(BitSet(0, 1) -> 1000.0, BitSet(0) -> 1.0, BitSet(1) -> 200.0)
-    val machine = Machine(c1 = 10, c2 = 100, c2PerByte = 2, merge = 50, emit = 20, scanRow = 5, fixed = 1000,
-      parallelism = 4, partitions = 2)
-    val p = Problem(Workloads.letters(2), Vector(BitSet(0), BitSet(1)), 128, TableStatistics(1000, groups), machine,
-      1 << 20, 16)
+    val machine = Machine(
+      c1 = 10,
+      c2 = 100,
+      c2PerByte = 2,
+      merge = 50,
+      emit = 20,
+      scanRow = 5,
+      fixed = 1000,
+      parallelism = 4,
+      partitions = 2
+    )
+    val p = Problem(
+      Workloads.letters(2),
+      Vector(BitSet(0), BitSet(1)),
+      128,
+      TableStatistics(1000, groups),
+      machine,
+      1 << 20,
+      16
+    )
     def configuration(queries: Vector[Int], derived: Vector[Int], second: Vector[Int]) = Configuration(Vector(
       Relation(BitSet(0, 1), queries, -1, 0, Shipped(BitSet(1), 2)),
       Relation(BitSet(0), second, 0, 0, SecondTier(BitSet.empty, 1)),
@@ -63,7 +79,8 @@ class SecondTierSuite extends AnyFunSuite {
       Relation(Workloads.groupings(keys).head, query.toVector, parent, 0, placement)
     val abc = relation("ABC", -1, Shipped(BitSet(0), 2))
     val bc = relation("BC", 0, SecondTier(BitSet(1), 2), 0)
-    val good = Configuration(Vector(abc, bc, relation("B", 1, Derived, 1), relation("C", 1, SecondTier(BitSet(2), 3), 2)))
+    val good =
+      Configuration(Vector(abc, bc, relation("B", 1, Derived, 1), relation("C", 1, SecondTier(BitSet(2), 3), 2)))
     assert(good.hasSecondTier && (0 to 3).map(good.inSecondTier) == Seq(false, true, true, true))
     assert((0 to 3).map(good.tierSource) == Seq(0, 0, 0, 0))
     assert((0 to 3).map(good.feedsSecondTier) == Seq(true, false, false, false))

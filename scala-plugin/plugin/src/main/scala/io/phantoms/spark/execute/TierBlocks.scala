@@ -16,7 +16,8 @@ private[execute] final class TierBlocks(spec: SharedSpec, announced: Set[Int], p
   private var shipped, blocks, words, saved = 0L
 
   override def of(relation: Int): Iterator[Iterator[InternalRow]] = spec.relations(relation).ship match {
-    case Some(ship) if spec.relations(relation).derived => Iterator.single(new Blocks(relation, ship.partitions.toArray))
+    case Some(ship) if spec.relations(relation).derived =>
+      Iterator.single(new Blocks(relation, ship.partitions.toArray))
     case _ => Iterator.empty
   }
 

@@ -208,7 +208,8 @@ class KernelEqualitySuite extends AnyFunSuite with RandomConfigurationSuite {
         try {
           val plan = spark.sql(sql).asInstanceOf[DataFrame].queryExecution.executedPlan
           plan.collectFirst { case t: TierExec => t }.map { tier =>
-            val blocks = tier.execute().map(r => (r.getInt(0), r.getBinary(1).toVector)).glom().collect().map(_.toVector)
+            val blocks =
+              tier.execute().map(r => (r.getInt(0), r.getBinary(1).toVector)).glom().collect().map(_.toVector)
             (blocks.toVector, tier.metrics.view.mapValues(_.value).toMap)
           }
         } finally RandomSharing.seed = None

@@ -100,7 +100,8 @@ class ExplanationsSuite extends AnyFunSuite with BeforeAndAfterAll {
       StatsApi.statsSetGroups(spark, "flows", columns.toArray, Seq(1000, 400000, 1000000)(n - 1))
     try {
       val df = spark.sql(pairs)
-      val JArray(relations) = (JsonMethods.parse(PhantomsApi.explainJson(df)) \ "decisions")(0) \ "relations": @unchecked
+      val JArray(relations) =
+        (JsonMethods.parse(PhantomsApi.explainJson(df)) \ "decisions")(0) \ "relations": @unchecked
       val second = relations.filter(_ \ "placement" == JString("second tier"))
       assert(second.size == 1)
       assert(second.head \ "shard_key" == second.head \ "keys" && second.head \ "buckets" == JInt(0))

@@ -38,7 +38,10 @@ object TwoTiers extends Sharing {
       val derived = relations(feeder).placement == Placement.SecondTier(BitSet.empty, 1)
       val placement =
         if (derived) Placement.Derived
-        else Placement.SecondTier(if (chained && keys.size == 1) BitSet.empty else keys, if (chained && keys.size == 1) 1 else shards(keys, 2))
+        else Placement.SecondTier(
+          if (chained && keys.size == 1) BitSet.empty else keys,
+          if (chained && keys.size == 1) 1 else shards(keys, 2)
+        )
       relations :+ Relation(keys, answers(keys), feeder, 0, placement)
     })
   }
