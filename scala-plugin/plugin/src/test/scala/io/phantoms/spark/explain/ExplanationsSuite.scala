@@ -4,8 +4,7 @@ import java.nio.file.Files
 
 import io.phantoms.spark.{BuildInfo, PhantomsApi}
 import io.phantoms.spark.detect.{Declined, Shared}
-import io.phantoms.spark.rewrite.{SharedMerge, TierExchange}
-import io.phantoms.spark.stats.StatsApi
+import io.phantoms.spark.rewrite.SharedMerge
 
 import org.apache.spark.sql.SparkSession
 import org.json4s._
@@ -88,30 +87,6 @@ class ExplanationsSuite extends AnyFunSuite with BeforeAndAfterAll {
       "notation": @unchecked
     assert(text.linesIterator.next() == notation)
     assert(text.contains("(srcip, dstip)") && text.contains("3 groupBys over 5,000 rows"))
-  }
-
-  test("a relation of the second tier in text and JSON") {
-    val pairs = "select srcip, dstip, port, sum(octets) from flows " +
-      "group by grouping sets ((srcip, dstip), (srcip, port), (dstip, port))"
-    StatsApi.statsSetRows(spark, "flows", 2e7)
-    StatsApi.statsSetFlowLength(spark, "flows", Array.empty[String], 1)
-    val keys = Seq("srcip", "dstip", "port")
-    for (n <- 1 to 3; columns <- keys.combinations(n))
-      StatsApi.statsSetGroups(spark, "flows", columns.toArray, Seq(1000, 400000, 1000000)(n - 1))
-    try {
-      val df = spark.sql(pairs)
-      val JArray(relations) =
-        (JsonMethods.parse(PhantomsApi.explainJson(df)) \ "decisions")(0) \ "relations": @unchecked
-      val second = relations.filter(_ \ "placement" == JString("second tier"))
-      assert(second.size == 1)
-      assert(second.head \ "shard_key" == second.head \ "keys" && second.head \ "buckets" == JInt(0))
-      val JInt(shards) = second.head \ "shards": @unchecked
-      assert(shards > 1)
-      val line = PhantomsApi.explainText(df).linesIterator.filter(_.contains("second tier")).toSeq
-      assert(line.size == 1 && line.head.contains(s"$shards by ("))
-      assert(df.queryExecution.optimizedPlan.exists(_.isInstanceOf[TierExchange]))
-      assert(df.count() == 77 + 21 + 33)
-    } finally StatsApi.statsClear(spark)
   }
 
   test("what was left alone, with code and sentence") {
