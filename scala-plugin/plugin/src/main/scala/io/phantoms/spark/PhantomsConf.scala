@@ -31,7 +31,8 @@ final case class PhantomsSettings(
     multiAggregate: Boolean,
     sample: Boolean,
     sampleRows: Int,
-    machine: MachineOfConstants = MachineOfConstants()
+    machine: MachineOfConstants = MachineOfConstants(),
+    secondTier: Boolean = true
 )
 
 /** All confs of the plugin. `docs/configuration.md` is made from this list by [[ConfDocs]]. */
@@ -86,6 +87,14 @@ object PhantomsConf {
     .doc(
       "Whether partial groups are packed into as few bits as their values take before they are shuffled. Measured " +
         "with spark.shuffle.compress on, it saves more than it costs."
+    )
+    .version(Since).booleanConf.createWithDefault(true)
+
+  val SecondTierEnabled = SQLConf.buildConf("spark.phantoms.secondTier.enabled")
+    .doc(
+      "Whether relations may be fed from the complete groups of a finer one after the first shuffle and cross a second " +
+        "shuffle, where that is expected to cost less. Never where the first shuffle would run twice: without " +
+        "spark.sql.exchange.reuse, over a cached table under adaptive execution, or over a connector that is not Spark's."
     )
     .version(Since).booleanConf.createWithDefault(true)
 
@@ -166,6 +175,7 @@ object PhantomsConf {
     LftaAdaptive,
     LftaSecondChance,
     BlocksPacked,
+    SecondTierEnabled,
     MinSavings,
     MaxQueries,
     Strict,
@@ -206,7 +216,8 @@ object PhantomsConf {
       multiAggregate = value(MultiAggregateEnabled.key, conf.getConf(MultiAggregateEnabled), true),
       sample = value(SampleEnabled.key, conf.getConf(SampleEnabled), true),
       sampleRows = value(SampleRows.key, conf.getConf(SampleRows), SamplingOptions.DefaultRows),
-      machine = machine(conf, warn)
+      machine = machine(conf, warn),
+      secondTier = value(SecondTierEnabled.key, conf.getConf(SecondTierEnabled), true) && conf.exchangeReuseEnabled
     )
   }
 

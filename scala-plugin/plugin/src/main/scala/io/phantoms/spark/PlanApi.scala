@@ -42,6 +42,7 @@ object PlanApi {
           case Placement.Shipped(key, n) => ("shipped", names(key), JInt(n))
           case Placement.Feeds => ("feeds", JNull, JNull)
           case Placement.Derived => ("derived", JNull, JNull)
+          case Placement.SecondTier(key, n) => ("second tier", names(key), JInt(n))
         }
         JObject(
           "relation" -> JString(notation.render(r.keys)),

@@ -30,6 +30,19 @@ class PlanApiSuite extends AnyFunSuite {
     assert((ab \ "groups").extract[Double] == 1846)
   }
 
+  test("a relation of the second tier says where it is shipped again") {
+    val plan = JsonMethods.parse(PlanApi.planJson(
+      """{"queries": [["A","B"], ["A","C"], ["B","C"]], "memory": 8388608, "buffer_bits": 192, "min_savings": -1,
+        | "stats": {"rows": 2e7, "flow_length": 1, "groups": {"A": 1000, "B": 1000, "C": 1000, "A,B": 400000,
+        |  "A,C": 400000, "B,C": 400000, "A,B,C": 1000000}}}""".stripMargin
+    ))
+    val again = (plan \ "tables").children.filter(t => (t \ "placement").extract[String] == "second tier")
+    assert(again.size == 1)
+    assert((again.head \ "shard_key").extract[List[String]] == (again.head \ "keys").extract[List[String]])
+    assert((again.head \ "shards").extract[Int] > 1 && (again.head \ "buckets").extract[Int] == 0)
+    assert((again.head \ "evictions").extract[Double] >= (again.head \ "groups").extract[Double])
+  }
+
   test("chooser none shares nothing") {
     val plan = JsonMethods.parse(PlanApi.planJson(smap.dropRight(1) + """, "chooser": "none"}"""))
     assert(!(plan \ "shared").extract[Boolean] && (plan \ "configuration") == JNull)

@@ -40,6 +40,7 @@ private object ChoiceCache {
       machine: Machine,
       memory: Long,
       maxShards: Int,
+      secondTier: Boolean,
       statistics: IndexedSeq[Double],
       algorithm: String,
       minSavings: Double
@@ -59,6 +60,7 @@ private object ChoiceCache {
         p.machine,
         p.memory,
         p.maxShards,
+        p.secondTier,
         s.rows +: (sets.map(s.groups) ++ sets.map(s.flowLength) ++
           (2 to Deepest).map(s.flowLengthAtDepth(_).getOrElse(0.0))),
         algorithm,

@@ -30,22 +30,32 @@ object Chooser {
     val nothing = Choice(None, without, without, algorithm)
     if (algorithm == "none" || problem.queries.isEmpty) nothing
     else {
-      val (configuration, cost) = configurations(problem, algorithm)
-        .map(c => (c, estimate(problem, c).elapsed)).minBy(_._2)
-      val choice = Choice(Some(configuration), cost, without, algorithm)
-      if (minSavings < 0 || choice.savings >= minSavings) choice else nothing
+      val candidates = considered(problem, algorithm)
+      val best = candidates.head
+      val choice = Choice(Some(best.configuration), best.cost, without, algorithm)
+      val (taken, others) =
+        if (minSavings < 0 || choice.savings >= minSavings)
+          (choice, candidates.tail.filter(_.configuration != best.configuration).map(_.runnerUp(problem)) :+
+            RunnerUp("nothing shared", without))
+        else (nothing, Seq(best.runnerUp(problem)))
+      taken.copy(runnerUp = others.minByOption(_.cost))
     }
   }
 
-  private def configurations(problem: Problem, algorithm: String): Seq[Configuration] = algorithm match {
-    case "trees" => TreeConfigurations.greedy(problem)
-    case "steiner" => TreeConfigurations.randomized(problem)
-    case name if Smap.accepts(name) => Seq(smap(problem, Smap(name)))
-    case _ =>
-      val search =
-        new PlacementSearch(new FeedingGraph(problem), new CostModel(problem), SpaceAllocation.SupernodeLinear)
-      val smap = search.configuration(search.smap)
-      if (algorithm == "gc") Seq(smap) else Seq(search.configuration(search.search), smap)
+  private final case class Candidate(name: String, configuration: Configuration, cost: Double) {
+    def runnerUp(problem: Problem): RunnerUp = RunnerUp(s"$name ${Notation(problem).render(configuration)}", cost)
+  }
+
+  /** The algorithm's answer, then the others it looked at. */
+  private def considered(problem: Problem, algorithm: String): Seq[Candidate] = {
+    def candidates(name: String, configurations: Seq[Configuration]) =
+      configurations.map(c => Candidate(name, c, estimate(problem, c).elapsed)).sortBy(_.cost)
+    algorithm match {
+      case "trees" => candidates("the greedy tree", TreeConfigurations.greedy(problem))
+      case "steiner" => candidates("the randomized tree", TreeConfigurations.randomized(problem))
+      case name if Smap.accepts(name) => candidates(name, Seq(smap(problem, Smap(name))))
+      case _ => placed(problem, algorithm)
+    }
   }
 
   private def smap(problem: Problem, smap: Smap): Configuration = {
@@ -53,6 +63,42 @@ object Chooser {
     val search = new PlacementSearch(graph, new CostModel(problem), smap.allocation)
     search.configuration(search.shippingQueries(smap.choose(search.multipleAggregation).feeding.phantoms(graph)))
   }
+
+  private def placed(problem: Problem, algorithm: String): Seq[Candidate] = {
+    val search =
+      new PlacementSearch(new FeedingGraph(problem), new CostModel(problem), SpaceAllocation.SupernodeLinear)
+    def candidate(name: String, state: PlacementSearch.State) = {
+      val configuration = search.configuration(state)
+      Candidate(name, configuration, estimate(problem, configuration).elapsed)
+    }
+    val smap = search.smap
+    val byGc = candidate("SMAP's answer", smap)
+    if (algorithm == "gc") Seq(byGc)
+    else {
+      val placed = search.search
+      val one = Seq(candidate("one shuffle", placed), byGc).sortBy(_.cost)
+      if (!problem.secondTier) one
+      else {
+        val starts = if (problem.queries.size <= FewQueries) Seq(placed, smap) else Seq(placed)
+        val two = starts.map(s => candidate("two shuffles", search.secondTier(s))).minBy(_.cost)
+        val pays = two.cost < ClearGain * one.head.cost &&
+          work(problem, two.configuration) <= work(problem, one.head.configuration)
+        // Cheaper by too little to be taken is no runner-up that the choice is ahead of.
+        if (pays) two +: one else if (two.cost < one.head.cost) one else one :+ two
+      }
+    }
+  }
+
+  // Of all tasks. A gain in elapsed time from idle cores alone was not seen where it was measured: two tiers then took a
+  // quarter more CPU time than one.
+  private def work(problem: Problem, configuration: Configuration): Double =
+    estimate(problem, configuration).relations.iterator.map(_.cost).sum
+
+  /** Up to so many queries the second tier is also looked for from scratch. */
+  private val FewQueries: Int = 64
+
+  /** A second shuffle is one more thing to go wrong with estimates: it has to promise this part of one shuffle's cost. */
+  private val ClearGain: Double = 0.9
 
   /**
    * Chooses for queries that differ in windows and predicates, too: which of them share slices and fragments, and a

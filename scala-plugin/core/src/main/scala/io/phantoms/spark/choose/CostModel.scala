@@ -77,6 +77,28 @@ private[choose] final class CostModel(problem: Problem) {
   /** Deriving a relation, in tables of `tableBytes` each, from a complete one of `parentGroups` groups. */
   def deriveWork(parentGroups: Double, tableBytes: Double): Double = parentGroups * mergeTime(tableBytes)
 
+  /**
+   * Groups of a relation in all tasks that merged `parentGroups` groups of its parent and aggregate them once more, where
+   * these were dealt to that many tasks at random: each of its groups is there in every task that got one of its finer
+   * groups (the same law as of [[groupsInTask]]).
+   */
+  def partialGroups(groups: Double, parentGroups: Double, tasks: Int): Double =
+    if (tasks <= 1) math.min(groups, parentGroups)
+    else {
+      val finer = math.max(1.0, parentGroups / groups)
+      math.min(parentGroups, -groups * tasks * Math.expm1(finer * Math.log1p(-1.0 / tasks)))
+    }
+
+  /**
+   * Feeding a relation of the second tier from `fed` groups of its parent, in tables of `tableBytes` each: aggregating
+   * them, and shipping the partial groups.
+   */
+  def tierWork(fed: Double, partials: Double, tableBytes: Double, entryBytes: Int): Double =
+    fed * mergeTime(tableBytes) + partials * c2(entryBytes)
+
+  /** Merging what the tasks between the shuffles ship of one relation. */
+  def tierMergeWork(partials: Double, tableBytes: Double): Double = partials * mergeTime(tableBytes)
+
   /** Writing the results of `queries` queries of one grouping. */
   def emitWork(groups: Double, queries: Int): Double = groups * queries * machine.emit
 
@@ -109,9 +131,19 @@ private[choose] final class CostModel(problem: Problem) {
    * @param mapWork of one map task, without reading its rows
    * @param reduceWork of all reduce tasks together
    * @param longest work of the longest reduce task, which the stage cannot beat
+   * @param tierWork of all tasks between the shuffles together; 0: there is no second tier. They are a stage more: it
+   *   costs [[Machine.fixed]] once more, and the last stage waits for it
+   * @param longestTier of the longest of them
    */
-  def elapsed(mapWork: Double, reduceWork: Double, longest: Double): Double =
+  def elapsed(
+      mapWork: Double,
+      reduceWork: Double,
+      longest: Double,
+      tierWork: Double = 0.0,
+      longestTier: Double = 0.0
+  ): Double =
     machine.fixed + (rows * machine.scanRow + mapWork * partitions) / mapParallelism +
+      (if (tierWork > 0) machine.fixed + math.max(tierWork / parallelism, longestTier) else 0.0) +
       math.max(reduceWork / parallelism, longest)
 
   /** Elapsed time of plain Spark: each query reads, aggregates partially and shuffles on its own. */

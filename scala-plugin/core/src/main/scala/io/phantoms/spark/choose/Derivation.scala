@@ -16,6 +16,12 @@ private[choose] final case class Derivation(
     work: Double
 )
 
+private[choose] object Derivation {
+
+  /** Nothing derived. */
+  def apply(root: Int, busyShards: Double): Derivation = Derivation(root, Vector.empty, Vector.empty, busyShards, 0.0)
+}
+
 private[choose] final class DerivationBuilder(graph: FeedingGraph, model: CostModel) {
 
   /** Derives each node from the available relation with fewest groups. */
@@ -25,7 +31,7 @@ private[choose] final class DerivationBuilder(graph: FeedingGraph, model: CostMo
     val parents = ordered.map(n => cheapest(available, n))
     val work = ordered.indices.iterator.map { i =>
       model.deriveWork(graph.groups(parents(i)), tableBytes(ordered(i), busyShards)) +
-        model.emitWork(graph.groups(ordered(i)), queriesOf(ordered(i)))
+        model.emitWork(graph.groups(ordered(i)), graph.queriesOf(ordered(i)).size)
     }.sum
     Derivation(root, ordered, parents, busyShards, work)
   }
@@ -69,6 +75,4 @@ private[choose] final class DerivationBuilder(graph: FeedingGraph, model: CostMo
 
   /** Bytes of a relation's table in each of the tasks it is spread over. */
   def tableBytes(node: Int, busyShards: Double): Double = graph.groups(node) * graph.entryBytes(node) / busyShards
-
-  private def queriesOf(node: Int): Int = if (graph.isPhantom(node)) 0 else graph.queries(node).size
 }

@@ -57,6 +57,9 @@ final class FeedingGraph private (val problem: Problem, masks: Array[Mask]) {
     r
   }
 
+  /** The queries that ask for a node's grouping; none: a phantom. */
+  def queriesOf(node: Int): Vector[Int] = if (isPhantom(node)) Vector.empty else queries(node)
+
   def isPhantom(node: Int): Boolean = node >= queryCount
 
   /** Whether node `a` can feed node `b`: its grouping is strictly finer. */

@@ -66,6 +66,7 @@ final case class Machine(
  * @param bufferBits width of all aggregate buffers of one entry, in bits
  * @param memory bytes for all LFTA tables of one map task (SMAP's M)
  * @param maxShards most reduce partitions a relation may be spread over
+ * @param secondTier whether relations may be placed in the second tier, see [[Placement.SecondTier]]
  */
 final case class Problem(
     attributes: IndexedSeq[KeyAttribute],
@@ -74,7 +75,8 @@ final case class Problem(
     statistics: Statistics,
     machine: Machine,
     memory: Long,
-    maxShards: Int
+    maxShards: Int,
+    secondTier: Boolean = true
 ) {
   require(queries.forall(_.forall(a => a >= 0 && a < attributes.size)), "a query names an unknown attribute")
 
@@ -102,8 +104,18 @@ object Placement {
    */
   final case class Shipped(shardKey: BitSet, shards: Int) extends Placement
 
-  /** Derived after the shuffle, in the task that merged its parent (Shipped or itself Derived). */
+  /** Derived after the shuffle, in the task that merged its parent (Shipped, SecondTier or itself Derived). */
   case object Derived extends Placement
+
+  /**
+   * Fed after the first shuffle: from the complete groups of its parent, or the partial ones of a parent that is itself
+   * in the second tier, in the reduce tasks of the first. What each of them has of it is shipped once more and merged in
+   * a second reduce stage.
+   *
+   * @param shardKey as of [[Shipped]], for the second shuffle
+   * @param shards how many reduce partitions of the second shuffle the relation is spread over
+   */
+  final case class SecondTier(shardKey: BitSet, shards: Int) extends Placement
 }
 
 /**
@@ -113,18 +125,22 @@ object Placement {
  * @param queries the queries (ordinals into [[Problem.queries]]) it answers; none: a phantom
  * @param parent ordinal of the relation that feeds it, or -1 when the raw input does
  * @param buckets LFTA table size, a power of two; 0: no table (each fed entry passes straight through), always 0 when
- *   [[Placement.Derived]]
+ *   it is not maintained in the map tasks
  */
 final case class Relation(keys: BitSet, queries: Vector[Int], parent: Int, buckets: Int, placement: Placement) {
   def isPhantom: Boolean = queries.isEmpty
   def isDerived: Boolean = placement == Placement.Derived
+  def isSecondTier: Boolean = placement.isInstanceOf[Placement.SecondTier]
+
+  /** Whether it is an LFTA relation. */
+  def isMapSide: Boolean = !isDerived && !isSecondTier
 }
 
 /**
  * The relations maintained, parents before children.
  *
  * An invariant of every configuration: each query is answered by exactly one relation, and that relation is
- * [[Placement.Shipped]] or [[Placement.Derived]].
+ * [[Placement.Shipped]], [[Placement.SecondTier]] or [[Placement.Derived]] from one of these.
  */
 final case class Configuration(relations: Vector[Relation]) {
   relations.zipWithIndex.foreach { case (r, i) =>
@@ -132,22 +148,42 @@ final case class Configuration(relations: Vector[Relation]) {
     if (r.parent >= 0) {
       val p = relations(r.parent)
       require(r.keys.subsetOf(p.keys), s"relation $i: not coarser than its parent")
-      if (r.isDerived) require(p.placement != Placement.Feeds, s"relation $i: derived from a map-side phantom")
-      else require(!p.isDerived, s"relation $i: an LFTA relation under a derived one")
-    } else require(!r.isDerived, s"relation $i: derived from nothing")
+      if (r.isMapSide) require(p.isMapSide, s"relation $i: an LFTA relation under a derived one")
+      else require(p.placement != Placement.Feeds, s"relation $i: derived from a map-side phantom")
+      if (r.isSecondTier) require(!p.isDerived || !inSecondTier(r.parent), s"relation $i: in a third tier")
+    } else require(r.isMapSide, s"relation $i: derived from nothing")
     r.placement match {
-      case Placement.Shipped(key, shards) =>
-        require(shards >= 1 && key.subsetOf(r.keys), s"relation $i: shard key outside its keys")
-        require(shards == 1 || key.nonEmpty, s"relation $i: several shards need a shard key")
-        require(derivedBelow(i).forall(d => key.subsetOf(relations(d).keys)), s"relation $i: shard key splits a child")
+      case Placement.Shipped(key, shards) => requireShards(i, key, shards)
+      case Placement.SecondTier(key, shards) => requireShards(i, key, shards)
       case _ => require(r.isDerived || !r.queries.nonEmpty, s"relation $i: a query that only feeds")
     }
-    require(r.buckets == 0 || (Integer.bitCount(r.buckets) == 1 && !r.isDerived), s"relation $i: bad bucket count")
+    require(r.buckets == 0 || (Integer.bitCount(r.buckets) == 1 && r.isMapSide), s"relation $i: bad bucket count")
+  }
+
+  private def requireShards(i: Int, key: BitSet, shards: Int): Unit = {
+    require(shards >= 1 && key.subsetOf(relations(i).keys), s"relation $i: shard key outside its keys")
+    require(shards == 1 || key.nonEmpty, s"relation $i: several shards need a shard key")
+    require(derivedBelow(i).forall(d => key.subsetOf(relations(d).keys)), s"relation $i: shard key splits a child")
   }
 
   def children(parent: Int): Vector[Int] = relations.indices.filter(relations(_).parent == parent).toVector
 
-  /** All relations derived, directly or not, from relation `i`. */
+  /** Whether relation `i` is complete in the second reduce stage only. */
+  def inSecondTier(i: Int): Boolean =
+    relations(i).isSecondTier || (relations(i).isDerived && inSecondTier(relations(i).parent))
+
+  /** Whether relations of the second tier are fed from relation `i`, or from what is derived from it in the first. */
+  def feedsSecondTier(i: Int): Boolean = !relations(i).isSecondTier && children(i).exists(c =>
+    relations(c).isSecondTier || (relations(c).isDerived && feedsSecondTier(c))
+  )
+
+  /** The shipped relation of the first tier in whose reduce tasks a relation of the second is fed. */
+  def tierSource(i: Int): Int =
+    if (relations(i).isMapSide) i else tierSource(relations(i).parent)
+
+  def hasSecondTier: Boolean = relations.exists(_.isSecondTier)
+
+  /** All relations derived, directly or not, from relation `i` in the tasks that merge it. */
   def derivedBelow(i: Int): Vector[Int] =
     children(i).filter(relations(_).isDerived).flatMap(c => c +: derivedBelow(c))
 }
@@ -159,9 +195,22 @@ final case class Configuration(relations: Vector[Relation]) {
  * @param cost expected cost of the answer in nanoseconds of elapsed time (of NoSharing when nothing is shared)
  * @param costWithout expected cost of NoSharing
  * @param algorithm the algorithm that found it
+ * @param runnerUp the best of the other answers it looked at
  */
-final case class Choice(configuration: Option[Configuration], cost: Double, costWithout: Double, algorithm: String) {
+final case class Choice(
+    configuration: Option[Configuration],
+    cost: Double,
+    costWithout: Double,
+    algorithm: String,
+    runnerUp: Option[RunnerUp] = None
+) {
+
+  /** By which part of its own cost the choice is ahead of the runner-up; negative: behind, but not by enough. */
+  def margin: Option[Double] = runnerUp.map(_.cost / cost - 1)
 
   /** Fraction of NoSharing's cost that the choice saves; 0 when nothing is shared. */
   def savings: Double = if (costWithout <= 0) 0.0 else 1.0 - cost / costWithout
 }
+
+/** An answer that was not taken, and what it was expected to cost in nanoseconds of elapsed time. */
+final case class RunnerUp(description: String, cost: Double)

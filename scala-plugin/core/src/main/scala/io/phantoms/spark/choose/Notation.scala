@@ -124,8 +124,10 @@ final class Notation(attributes: IndexedSeq[KeyAttribute]) {
         case Placement.Shipped(_, 1) => "shipped to one shard"
         case Placement.Shipped(key, shards) => s"shipped by ${names(key)} to $shards shards"
         case Placement.Derived => "derived after the shuffle"
+        case Placement.SecondTier(_, 1) => "second tier, shipped again to one shard"
+        case Placement.SecondTier(key, shards) => s"second tier, shipped again by ${names(key)} to $shards shards"
       }
-      val table = if (r.isDerived) "" else if (r.buckets == 0) ", no table" else s", ${r.buckets} buckets"
+      val table = if (!r.isMapSide) "" else if (r.buckets == 0) ", no table" else s", ${r.buckets} buckets"
       s"${"  " * depth}${render(r.keys)} [${names(r.keys)}]: $role, $where$table" +:
         configuration.children(i).flatMap(line(_, depth + 1))
     }

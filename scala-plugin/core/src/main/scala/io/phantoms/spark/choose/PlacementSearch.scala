@@ -9,7 +9,7 @@ import scala.collection.mutable
  *
  * Starts from SMAP's answer (every query shipped, phantoms by GC) and takes the best *shipment* as long as one pays:
  * a relation shipped by a shard key S, from which queries that contain S are derived in the reduce task. Then moves
- * single queries between the two sides.
+ * single queries between the two sides. [[secondTier]] goes on from there, with shipments that are fed from others.
  */
 private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostModel, allocation: SpaceAllocation) {
   import PlacementSearch._
@@ -17,6 +17,8 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
   private val problem = graph.problem
   private val forests = new LftaForestBuilder(graph, model, allocation, math.max(0L, problem.memory).toDouble)
   private val derivations = new DerivationBuilder(graph, model)
+  private val shards = new ShardKeys(graph, model)
+  private val tiers = new TierBuilder(graph, model, derivations, shards)
   private val allQueries = (0 until graph.queryCount).toVector
   private val effort = Effort(graph.queryCount)
 
@@ -55,14 +57,21 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
     }
   }
 
+  /** Goes on from a state with relations in the second tier, if they help. */
+  def secondTier(start: State): State = refined(greedy(start, _ => true, tierProposals))
+
   private def isSpread(s: Shipment): Boolean = s.busyShards >= model.parallelism
 
-  private def greedy(start: State, first: Shipment => Boolean): State = {
+  private def greedy(
+      start: State,
+      first: Shipment => Boolean,
+      more: State => Vector[List[Shipment]] = _ => Vector.empty
+  ): State = {
     var current = start
     var improving = true
     while (improving) {
       val allowed = if (current.shipments.isEmpty) first else (_: Shipment) => true
-      val better = bestShipment(current, allowed)
+      val better = bestShipment(current, proposals(current, allowed).map(List(_)) ++ more(current))
       improving = better.exists(_.score < current.score)
       if (improving) current = better.get
     }
@@ -73,44 +82,35 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
 
   /** The state as a configuration with whole tables. */
   def configuration(state: State): Configuration = {
-    val roots = state.shipments.map(s => s.derivation.root -> s).toMap
     val ships = shipsIn(state.shipments)
     val forest = forests.cheapest(lfta(state.shipments, state.phantoms), ships)
-    val maintained = forest.nodes.toVector.zipWithIndex.map { case (node, i) =>
-      val placement =
-        if (!ships(node)) Placement.Feeds
-        else {
-          val key = roots.get(node).fold(ownShardKey(node))(_.shardKey)
-          val shards = shardsOf(node, key)
-          Placement.Shipped(if (shards == 1) BitSet.empty else key, shards)
-        }
-      Relation(graph.keys(node), queriesOf(node), forest.parent(i), forest.buckets(i).toInt, placement)
-    }
-    var size = maintained.size
-    val derived = state.shipments.toVector.flatMap { case Shipment(_, _, derivation) =>
-      // Two shipments may derive the same phantom, each for its own shards.
-      val ordinal = mutable.Map(derivation.root -> forest.nodes.indexOf(derivation.root))
-      derivation.nodes.zip(derivation.parents).map { case (node, parent) =>
-        ordinal(node) = size
-        size += 1
-        Relation(graph.keys(node), queriesOf(node), ordinal(parent), 0, Placement.Derived)
-      }
-    }
-    Configuration(maintained ++ derived)
+    new PlacedRelations(graph, shards, tiers).configuration(forest, ships, state.shipments)
   }
 
   // ---- cost of a state -------------------------------------------------------------------------------------------
 
   private def lfta(shipments: List[Shipment], phantoms: Vector[Int]): Vector[Int] = {
     val derived = derivedIn(shipments)
-    val roots = shipments.map(_.derivation.root)
+    val roots = shipments.filterNot(_.isSecondTier).map(_.derivation.root)
     (allQueries.filterNot(derived) ++ roots ++ phantoms.filterNot(derived)).distinct
   }
 
-  private def derivedIn(shipments: List[Shipment]): Set[Int] = shipments.iterator.flatMap(_.derivation.nodes).toSet
+  // What crosses no shuffle, or the second one.
+  private def derivedIn(shipments: List[Shipment]): Set[Int] = shipments.iterator.flatMap { s =>
+    if (s.isSecondTier) s.derivation.root +: s.derivation.nodes else s.derivation.nodes
+  }.toSet
+
+  // Each relation of the second tier needs a source that is shipped from the map side.
+  private def isFed(shipments: List[Shipment]): Boolean = {
+    val second = shipments.filter(_.isSecondTier)
+    second.isEmpty || {
+      val (derived, ships) = (derivedIn(shipments), shipsIn(shipments))
+      second.forall(s => ships(s.source) && !derived(s.source))
+    }
+  }
 
   private def shipsIn(shipments: List[Shipment]): Int => Boolean = {
-    val roots = shipments.map(_.derivation.root).toSet
+    val roots = shipments.filterNot(_.isSecondTier).map(_.derivation.root).toSet
     node => !graph.isPhantom(node) || roots(node)
   }
 
@@ -121,21 +121,41 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
     var mapWork = 0.0
     var reduceWork = 0.0
     var longest = 0.0
+    var tierWork = 0.0
+    var longestTier = 0.0
+    val (second, first) = shipments.partition(_.isSecondTier)
+    val bySource = second.groupBy(_.source)
     for (i <- forest.nodes.indices) {
       val node = forest.nodes(i)
       val shipped = if (ships(node)) Some(graph.entryBytes(node)) else None
       mapWork += model.mapWork(forest.fed(i), forest.evictions(i), forests.tableBytes(forest, i), shipped)
       if (shipped.nonEmpty) {
-        val shipment = shipments.find(_.derivation.root == node)
-        val busy = shipment.fold(ownBusy(node))(_.busyShards)
-        val work = model.mergeWork(forest.evictions(i), derivations.tableBytes(node, busy)) +
-          model.emitWork(graph.groups(node), queriesOf(node).size) + shipment.fold(0.0)(_.derivation.work)
-        reduceWork += work
-        longest = math.max(longest, work / busy)
+        val shipment = first.find(_.derivation.root == node)
+        val busy = shipment.fold(shards.ownBusy(node))(_.busyShards)
+        val merge = model.mergeWork(forest.evictions(i), derivations.tableBytes(node, busy))
+        // A phantom that feeds the second tier alone is merged for that alone.
+        if (!graph.isPhantom(node) || shipment.exists(_.derivation.nodes.nonEmpty)) {
+          val work = merge + model.emitWork(graph.groups(node), graph.queriesOf(node).size) +
+            shipment.fold(0.0)(_.derivation.work)
+          reduceWork += work
+          longest = math.max(longest, work / busy)
+        }
+        bySource.get(node).foreach { fed =>
+          val feeds = tiers.feeds(tiers.sourceOf(node, first), fed)
+          val work = merge + feeds.map(_.work).sum
+          tierWork += work
+          longestTier = math.max(longestTier, work / busy)
+          feeds.foreach { f =>
+            reduceWork += f.mergeWork
+            longest = math.max(longest, f.mergeWork / f.shipment.busyShards)
+          }
+        }
       }
     }
-    val elapsed = model.elapsed(mapWork, reduceWork, longest)
-    val score = elapsed + WorkWeight * (mapWork * model.partitions + reduceWork)
+    val elapsed = model.elapsed(mapWork, reduceWork, longest, tierWork, longestTier)
+    val score =
+      if (isFed(shipments)) elapsed + WorkWeight * (mapWork * model.partitions + reduceWork + tierWork)
+      else Double.PositiveInfinity
     State(shipments, phantoms, forest, score)
   }
 
@@ -166,13 +186,13 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
 
   // ---- shipments -------------------------------------------------------------------------------------------------
 
-  private def bestShipment(current: State, allowed: Shipment => Boolean): Option[State] = {
-    val tried = proposals(current, allowed).map { p =>
-      val plain = state(p :: current.shipments, current.phantoms)
+  private def bestShipment(current: State, proposals: Vector[List[Shipment]]): Option[State] = {
+    val tried = proposals.map { p =>
+      val plain = state(p ++ current.shipments, current.phantoms)
       (plain.score, p)
     }
     val finalists = tried.sortBy(_._1).take(effort.finalists).map { case (_, p) =>
-      phantomsByGc(withPhantoms(p) :: current.shipments)
+      phantomsByGc(p.map(withPhantoms) ++ current.shipments)
     }
     finalists.minByOption(_.score)
   }
@@ -186,10 +206,10 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
     for (root <- rootCandidates(open) if !derived(root) && !roots(root)) {
       val below = open.filter(graph.feeds(root, _))
       val seen = mutable.HashSet.empty[Vector[Int]]
-      for (key <- shardKeys(root, below)) {
+      for (key <- shards.candidates(root, below)) {
         val eligible = below.filter(graph.contains(_, key))
         if (eligible.nonEmpty && seen.add(eligible)) {
-          val busy = busyShards(root, key)
+          val busy = shards.busy(root, key)
           val (chosen, gain) = worthDeriving(root, eligible, busy, saving)
           val entry = if (saving.contains(root)) 0.0 else entryCost(root, busy)
           if (chosen.nonEmpty) found += ((gain - entry, shipment(root, key, busy, chosen)))
@@ -199,6 +219,64 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
       }
     }
     found.sortBy(-_._1).iterator.map(_._2).filter(allowed).take(effort.proposals).toVector
+  }
+
+  // ---- the second tier -------------------------------------------------------------------------------------------
+
+  /**
+   * Relations fed from one that is shipped anyhow: all that gain by it, and each alone. And from a phantom that is not
+   * shipped yet.
+   */
+  private def tierProposals(current: State): Vector[List[Shipment]] = {
+    val first = current.shipments.filterNot(_.isSecondTier)
+    val (derived, roots) = (derivedIn(current.shipments), current.shipments.map(_.derivation.root).toSet)
+    val sources = current.shipments.filter(_.isSecondTier).map(_.source).toSet
+    val open = allQueries.filterNot(q => derived(q) || roots(q) || sources(q)).sortBy(graph.rank(_))
+    val saving = lftaCosts(current)
+    val forest = current.forest
+    val ships = shipsIn(current.shipments)
+    val shipped = forest.nodes.indices.filter(i => ships(forest.nodes(i)))
+      .sortBy(i => graph.groups(forest.nodes(i)) - forest.evictions(i) * model.partitions).map(forest.nodes(_))
+    val fromShipped = shipped.iterator.map(tiers.sourceOf(_, first)).map(s => tierShipments(s, open, saving))
+      .filter(_.nonEmpty).take(effort.tierSources)
+      .flatMap(all => all +: (if (all.size > 1) all.map(List(_)) else Nil)).toVector
+    val fromPhantoms = rootCandidates(open).filter(p => graph.isPhantom(p) && !roots(p) && !derived(p))
+      .take(effort.tierSources).flatMap { root =>
+        val below = open.filter(graph.feeds(root, _))
+        shards.candidates(root, below).take(TierKeys).map { key =>
+          val busy = shards.busy(root, key)
+          val (chosen, _) = worthDeriving(root, below.filter(graph.contains(_, key)), busy, saving)
+          val source = shipment(root, key, busy, chosen)
+          source +: tierShipments(
+            TierSource(shards.count(root, key), key, busy, source.derivation),
+            below.diff(chosen),
+            saving
+          )
+        }.filter(_.size > 1)
+      }
+    fromShipped ++ fromPhantoms
+  }
+
+  // Shipments of the second tier that are worth feeding from a source, the finest first.
+  private def tierShipments(source: TierSource, open: Vector[Int], saving: Map[Int, Double]): List[Shipment] = {
+    var left = open.filter(graph.feeds(source.derivation.root, _))
+    val found = mutable.ListBuffer.empty[Shipment]
+    while (left.nonEmpty) {
+      val root = left.head
+      left = left.tail
+      val cost = tiers.rootCost(source, root, shards.ownBusy(root))
+      if (saving.getOrElse(root, 0.0) > cost) {
+        val under = left.filter(graph.feeds(root, _))
+        val (key, chosen, _) = (shards.own(root) +: shards.candidates(root, under)).map { key =>
+          val (chosen, gain) =
+            worthDeriving(root, under.filter(graph.contains(_, key)), shards.busy(root, key), saving)
+          (key, chosen, gain)
+        }.maxBy(_._3)
+        found += shipment(root, key, shards.busy(root, key), chosen).copy(source = source.derivation.root)
+        left = left.diff(chosen)
+      }
+    }
+    found.toList
   }
 
   private def shipment(root: Int, key: BitSet, busy: Double, nodes: Iterable[Int]): Shipment =
@@ -219,7 +297,7 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
         forests.tableBytes(forest, i),
         Some(graph.entryBytes(node))
       ) * model.partitions / model.mapParallelism
-      val busy = ownBusy(node)
+      val busy = shards.ownBusy(node)
       val merge = model.mergeWork(forest.evictions(i), derivations.tableBytes(node, busy)) /
         math.min(busy, model.parallelism.toDouble)
       node -> (map + merge)
@@ -265,32 +343,6 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
     open.take(effort.roots) ++ phantoms.take(effort.roots)
   }
 
-  // The empty key, single attributes that split the relation, and pairs where a single one has too few values.
-  private def shardKeys(root: Int, below: Vector[Int]): Vector[BitSet] = {
-    val singles = graph.keys(root).toVector.map(BitSet(_)).map(k => (attributeGroups(k), k)).sortBy(-_._1)
-    val narrow = singles.filter(_._1 < NarrowBelow * model.parallelism).map(_._2)
-    val pairs = for { a <- narrow; b <- narrow if a.head < b.head } yield a | b
-    (singles.map(_._2) ++ pairs :+ BitSet.empty).filter(k => below.exists(graph.contains(_, k)))
-  }
-
-  private val attributeGroupsOf = mutable.HashMap.empty[BitSet, Double]
-  private def attributeGroups(key: BitSet): Double =
-    attributeGroupsOf.getOrElseUpdate(key, math.max(1.0, problem.statistics.groups(key)))
-
-  private def shardsOf(node: Int, key: BitSet): Int = model.shards(graph.groups(node), graph.entryBytes(node), key)
-
-  private def busyShards(node: Int, key: BitSet): Double = model.busyShards(shardsOf(node, key), key, graph.keys(node))
-
-  private def ownShardKey(node: Int): BitSet = graph.keys(node)
-
-  private val ownBusyShards: Array[Double] = new Array[Double](graph.size)
-  private def ownBusy(node: Int): Double = {
-    if (ownBusyShards(node) == 0) ownBusyShards(node) = busyShards(node, ownShardKey(node))
-    ownBusyShards(node)
-  }
-
-  private def queriesOf(node: Int): Vector[Int] = if (graph.isPhantom(node)) Vector.empty else graph.queries(node)
-
   // ---- refinement ------------------------------------------------------------------------------------------------
 
   // Moves one query at a time between the LFTA and a shipment, while that helps.
@@ -313,17 +365,25 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
 
   private def moves(current: State, q: Int): Vector[List[Shipment]] = {
     val shipments = current.shipments
-    if (shipments.exists(_.derivation.root == q)) Vector.empty
-    else {
-      val without = shipments.map(s =>
+    if (shipments.exists(_.derivation.root == q)) {
+      // Back from the second tier, with all that is derived from it there.
+      val without = shipments.filterNot(s => s.isSecondTier && s.derivation.root == q)
+      if (without.size < shipments.size) Vector(withoutIdle(without)) else Vector.empty
+    } else {
+      val without = withoutIdle(shipments.map(s =>
         if (s.derivation.nodes.contains(q)) rederive(s, s.derivation.nodes.filter(_ != q)) else s
-      ).filter(_.derivation.nodes.exists(!graph.isPhantom(_)))
+      ))
       val into = without.indices.iterator
         .filter(i => graph.feeds(without(i).derivation.root, q) && graph.contains(q, without(i).shardKey))
         .map(i => without.updated(i, rederive(without(i), without(i).derivation.nodes :+ q)))
       (into ++ Iterator(without)).filter(_ != shipments).toVector
     }
   }
+
+  private def withoutIdle(shipments: List[Shipment]): List[Shipment] = shipments.filter(s =>
+    s.isSecondTier || s.derivation.nodes.exists(!graph.isPhantom(_)) ||
+      shipments.exists(o => o.isSecondTier && o.source == s.derivation.root)
+  )
 
   private def rederive(s: Shipment, nodes: Vector[Int]): Shipment = {
     val queries = nodes.filterNot(graph.isPhantom)
@@ -337,8 +397,12 @@ private[choose] object PlacementSearch {
    * A relation shipped by a shard key with what is derived from it.
    *
    * @param busyShards by how much sharding shortens the longest reduce task, see [[CostModel.busyShards]]
+   * @param source in the second tier: the relation shipped from the map side in whose reduce tasks it is fed; -1: it is
+   *   shipped from the map side itself
    */
-  final case class Shipment(shardKey: BitSet, busyShards: Double, derivation: Derivation)
+  final case class Shipment(shardKey: BitSet, busyShards: Double, derivation: Derivation, source: Int = -1) {
+    def isSecondTier: Boolean = source >= 0
+  }
 
   /** @param score what the search minimises: elapsed time, and a little of all work so that idle cores are not free */
   final case class State(shipments: List[Shipment], phantoms: Vector[Int], forest: LftaForest, score: Double)
@@ -346,13 +410,21 @@ private[choose] object PlacementSearch {
   private val WorkWeight = 0.01
   // More shipments are more to go wrong with estimates: they have to promise this part of the simpler answer's cost.
   private val ClearGain = 0.8
-  // A single attribute with fewer values per core than this is also tried together with another.
-  private val NarrowBelow = 4.0
   private val RefineUpTo = 64
   private val RefineRounds = 3
 
   /** How much to try: an evaluation grows with the square of the relations, so the counts shrink with it. */
-  private final case class Effort(evaluations: Int, candidates: Int, proposals: Int, finalists: Int, roots: Int)
+  private final case class Effort(
+      evaluations: Int,
+      candidates: Int,
+      proposals: Int,
+      finalists: Int,
+      roots: Int,
+      tierSources: Int
+  )
+
+  // Shard keys tried for a phantom that would feed the second tier.
+  private val TierKeys = 4
 
   private object Effort {
     def apply(queries: Int): Effort = {
@@ -362,7 +434,8 @@ private[choose] object PlacementSearch {
         candidates = math.max(20, evaluations / 3),
         proposals = if (queries <= 64) 24 else 8,
         finalists = if (queries <= 64) 4 else 2,
-        roots = if (queries <= 64) 128 else 32
+        roots = if (queries <= 64) 128 else 32,
+        tierSources = if (queries <= 64) 8 else 2
       )
     }
   }

@@ -68,9 +68,6 @@ final case class SharedPart(
   def cost: Double = choice.cost + finals + unwanted
 }
 
-/** A choice that was not taken, and what it was expected to cost. */
-final case class RunnerUp(description: String, cost: Double)
-
 /**
  * What is maintained for a workload.
  *

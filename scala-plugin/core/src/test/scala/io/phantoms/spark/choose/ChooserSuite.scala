@@ -15,16 +15,17 @@ class ChooserSuite extends AnyFunSuite {
     }
     val answering = relations.filter(_.queries.nonEmpty).map(_.keys)
     assert(answering.distinct === answering, "equal groupings share one relation")
-    assert(relations.filterNot(_.isDerived).map(_.keys).distinct.size === relations.count(!_.isDerived))
+    assert(relations.filter(_.isMapSide).map(_.keys).distinct.size === relations.count(_.isMapSide))
     val bytes = relations.map(r => r.buckets.toLong * problem.entryBytes(r.keys)).sum
     assert(bytes <= problem.memory, "tables exceed the memory")
     relations.zipWithIndex.foreach { case (r, i) =>
-      if (!r.isDerived && r.parent >= 0) assert(relations(r.parent).buckets > 0, "fed by a relation without a table")
+      if (r.isMapSide && r.parent >= 0) assert(relations(r.parent).buckets > 0, "fed by a relation without a table")
       val children = configuration.children(i)
       if (r.placement == Placement.Feeds) assert(children.size >= 2, "a phantom that feeds fewer than two")
       if (r.isPhantom) assert(children.nonEmpty)
       r.placement match {
         case Placement.Shipped(_, shards) => assert(shards <= problem.maxShards)
+        case Placement.SecondTier(_, shards) => assert(shards <= problem.maxShards)
         case _ =>
       }
     }

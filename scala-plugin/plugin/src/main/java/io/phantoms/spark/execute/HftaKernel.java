@@ -143,6 +143,9 @@ public abstract class HftaKernel {
   /** A hash of a record's key that depends on its content only. */
   public abstract long contentHash(int relation, long[] record, int from);
 
+  /** The shard of a record of a relation that is shipped again. */
+  public abstract int shard(int relation, long[] record, int from);
+
   protected abstract void deriveAll(int child, GroupTable table, long[] parentRecords, int count);
 
   /** The row of one query for one group, or null when its condition does not hold. The row is reused. */

@@ -20,10 +20,13 @@ final class HftaCode(spec: SharedSpec) {
   /** Relations with dictionary ids. Derived ones too: what did not fit into memory is read back as blocks. */
   private val remaps = complete.filter(records(_).dictionaryFields.nonEmpty)
 
+  /** Relations that are shipped again. */
+  private val reshipped = complete.filter(r => spec.relations(r).derived && spec.relations(r).ship.isDefined)
+
   def generate(): (CodeAndComment, Array[Any]) = {
     val derived = complete.filter(spec.relations(_).derived)
     val methods = complete.map(merge) ++ derived.map(derive) ++ complete.map(append) ++ complete.map(initialize) ++
-      spec.queries.indices.map(emit) ++ remaps.map(remap) ++ complete.map(contentHash)
+      spec.queries.indices.map(emit) ++ remaps.map(remap) ++ complete.map(contentHash) ++ reshipped.map(shard)
     val body =
       s"""
          |public Object generate(Object[] references) { return new PhantomsHfta(references); }
@@ -56,6 +59,9 @@ final class HftaCode(spec: SharedSpec) {
          |  }
          |  public long contentHash(int relation, long[] t, int o) {
          |    switch (relation) { ${cases(complete, r => s"return contentHash_$r(t, o);", breaks = false)} }
+         |  }
+         |  public int shard(int relation, long[] t, int o) {
+         |    switch (relation) { ${cases(reshipped, r => s"return shard_$r(t, o);", breaks = false)} }
          |  }
          |  public ${classOf[UnsafeRow].getName} emit(int query, long[] t, int o) {
          |    switch (query) { ${spec.queries.indices.map(q => s"case $q: return emit_$q(t, o);").mkString("\n")} }
@@ -103,6 +109,14 @@ final class HftaCode(spec: SharedSpec) {
        |private long contentHash_$r(long[] t, int o) {
        |  return $hashing.finish(${records(r).shardHash(spec.relations(r).keys, "t", "o")});
        |}""".stripMargin
+
+  private def shard(r: Int): String = {
+    val ship = spec.relations(r).ship.get
+    s"""
+       |private int shard_$r(long[] t, int o) {
+       |  return $hashing.shard(${records(r).shardHash(ship.shardKey, "t", "o")}, ${ship.partitions.size});
+       |}""".stripMargin
+  }
 
   private def remap(r: Int): String =
     s"""

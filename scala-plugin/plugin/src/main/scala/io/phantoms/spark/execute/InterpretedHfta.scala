@@ -12,6 +12,8 @@ final class InterpretedHfta(spec: SharedSpec) extends HftaKernel {
   private val records = spec.layouts.map(new RecordAccess(spec, _)).toArray
   private val strides = spec.layouts.map(_.stride).toArray
   private val keys = spec.relations.map(_.keys.toArray).toArray
+  private val shardKeys = spec.relations.map(_.ship.fold(Seq.empty[Int])(_.shardKey).toArray).toArray
+  private val shards = spec.relations.map(_.ship.fold(1)(_.partitions.size)).toArray
   private val aggregates = new InterpretedAggregates(spec, 0)
   private lazy val queries = spec.queries.map(new Query(_)).toArray
 
@@ -76,6 +78,9 @@ final class InterpretedHfta(spec: SharedSpec) extends HftaKernel {
 
   override def contentHash(relation: Int, record: Array[Long], from: Int): Long =
     Hashing.finish(records(relation).shardHash(keys(relation), record, from, dictionary))
+
+  override def shard(relation: Int, record: Array[Long], from: Int): Int =
+    Hashing.shard(records(relation).shardHash(shardKeys(relation), record, from, dictionary), shards(relation))
 
   override def initialize(relation: Int, record: Array[Long]): Unit = {
     record(0) = Long.MinValue

@@ -67,8 +67,6 @@ final class LftaTask(
     val slots = spec.relations.indices.flatMap { r =>
       spec.relations(r).ship.toSeq.flatMap(_.partitions.map(p => (r, p, spec.isAnnounced(r))))
     }
-    // Many open blocks share one budget, so that a task with hundreds of them stays small.
-    val blockBytes = math.max(SmallestBlock, math.min(LargestBlock, BlockBudget / math.max(1, slots.size)))
     kernel.open(
       new ByteDictionary(memory),
       DictionaryBudget,
@@ -77,7 +75,7 @@ final class LftaTask(
       slots.map(_._3).toArray,
       spec.layouts.map(_.stride).toArray,
       log2,
-      blockBytes,
+      blockBytes(slots.size),
       options.packed,
       if (options.adaptive) LftaKernel.WINDOW else 0
     )
@@ -138,6 +136,9 @@ object LftaTask {
   val SmallestBlock: Int = 2 << 10
   val BlockBudget: Int = 16 << 20
 
+  /** About how large each of so many open blocks may grow: they share one budget, so that the task stays small. */
+  def blockBytes(open: Int): Int = math.max(SmallestBlock, math.min(LargestBlock, BlockBudget / math.max(1, open)))
+
   /** Bytes of strings and other variable-length values after which a task's tables are flushed. */
   val DictionaryBudget: Long = 32L << 20
 
@@ -157,7 +158,7 @@ object LftaTask {
   val SmallTable: Int = 8
 
   /** Lays the two-column row over the block's own array: null bits, partition, offset and size, block. */
-  private def point(row: UnsafeRow, block: LftaKernel.Finished): Unit = {
+  private[execute] def point(row: UnsafeRow, block: LftaKernel.Finished): Unit = {
     val (prefix, bytes) = (LftaKernel.ROW_PREFIX, 8 * block.words)
     block.data(0) = 0L
     block.data(1) = block.partition.toLong

@@ -10,19 +10,25 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.unsafe.Platform
 
-/** What one reduce task of [[SharedMergeExec]] does. Serialized to executors, so it holds no plan. */
+/**
+ * What one task of [[SharedMergeExec]] or [[TierExec]] does. Serialized to executors, so it holds no plan.
+ *
+ * @param output what becomes of complete groups
+ */
 final class MergeTask(
     spec: SharedSpec,
     kernels: Kernels[HftaKernel],
+    output: HftaKernel => MergeOutput,
     metrics: Map[String, SQLMetric]
 ) extends Serializable {
 
-  /** Result rows of every relation whose blocks are in this partition. The row is reused. */
+  /** What comes of every relation whose blocks are in this partition. The row is reused. */
   def run(input: Iterator[InternalRow]): Iterator[InternalRow] = {
     val kernel = kernels.make()
     val memory = new TaskMemory(TaskContext.get(), "the merge of spark-phantoms", MergeTask.Overdraft)
     kernel.open(memory, spec.layouts.map(_.stride).toArray, spec.relations.map(_.expectedGroups).toArray)
-    val merge = new Merge(spec, kernel, metrics)
+    val made = output(kernel)
+    val merge = new Merge(spec, kernel, made, metrics)
     merge.receive(input)
     val rows = merge.rows
     new Iterator[InternalRow] {
@@ -37,7 +43,7 @@ final class MergeTask(
           done = true
           metrics("received") += kernel.received
           metrics("derived") += kernel.derived
-          metrics("numOutputRows") += kernel.emitted
+          made.report(metrics)
           metrics("peakBytes") += memory.peak
         }
         current.hasNext
@@ -52,12 +58,27 @@ object MergeTask {
   val Overdraft: Long = 16L << 20
 }
 
+/** What a merge makes of the groups of a relation. */
+private[execute] trait MergeOutput {
+
+  /**
+   * Output for groups of a relation that are all in its table, each of them there once in a task. An iterator a query or
+   * so, so that a row passes through as few of them as possible; each is used up before the next is asked for, and all
+   * of them before the table changes.
+   */
+  def of(relation: Int): Iterator[Iterator[InternalRow]]
+
+  /** Called once, at the end. */
+  def report(metrics: Map[String, SQLMetric]): Unit
+}
+
 /**
  * One task's merge. Tables are kept in memory as long as Spark grants it. Once it refuses, every table not yet written
  * out goes to disk in parts by the hash of its keys, and so does all that is still received; the parts are then merged
  * one after the other, each again as far as memory goes.
  */
-private final class Merge(spec: SharedSpec, kernel: HftaKernel, metrics: Map[String, SQLMetric]) extends Logging {
+private final class Merge(spec: SharedSpec, kernel: HftaKernel, output: MergeOutput, metrics: Map[String, SQLMetric])
+    extends Logging {
   import Merge.Rows
 
   private val strides = spec.layouts.map(_.stride).toArray
@@ -75,9 +96,12 @@ private final class Merge(spec: SharedSpec, kernel: HftaKernel, metrics: Map[Str
 
   private def receive(data: Array[Byte], at: Int): Unit = {
     val relation = BlockFormat.relation(data, at)
-    heard += relation
-    kernel.received += BlockFormat.records(data, at)
-    spilled = add(relation, data, at, spilled, level = 0)
+    // Of two merges behind one exchange each leaves to the other what it has no use for.
+    if (spec.isReceived(relation)) {
+      heard += relation
+      kernel.received += BlockFormat.records(data, at)
+      spilled = add(relation, data, at, spilled, level = 0)
+    }
   }
 
   /**
@@ -146,8 +170,8 @@ private final class Merge(spec: SharedSpec, kernel: HftaKernel, metrics: Map[Str
     spec.children(relation).filter(spec.relations(_).derived)
 
   /**
-   * Result rows of all relations, one relation after the other, each followed by those derived from it. An iterator a
-   * query, so that a row passes through as few of them as possible; each must be used up before the next is asked for.
+   * Output of all relations, one relation after the other, each followed by those derived from it; see
+   * [[MergeOutput.of]].
    */
   def rows: Iterator[Rows] = heard.toSeq.iterator.flatMap { r =>
     spilled match {
@@ -183,21 +207,9 @@ private final class Merge(spec: SharedSpec, kernel: HftaKernel, metrics: Map[Str
         false
     }
 
-  /** Rows of the queries a relation answers. */
   private def written(relation: Int): Iterator[Rows] = {
     metrics("groups") += kernel.table(relation).size
-    queriesOf(relation).iterator.map(rowsOf(_, relation))
-  }
-
-  private def queriesOf(relation: Int): Seq[Int] = spec.queries.indices.filter(spec.queries(_).relation == relation)
-
-  private def rowsOf(query: Int, relation: Int): Rows = {
-    val table = kernel.table(relation)
-    if (table.size == 0 && spec.queries(query).rowOnEmptyInput) {
-      val record = new Array[Long](strides(relation))
-      kernel.initialize(relation, record)
-      Option(kernel.emit(query, record, 0)).iterator
-    } else new Merge.TableRows(kernel, query, table.records, table.size, strides(relation))
+    output.of(relation)
   }
 
   /**
@@ -215,7 +227,7 @@ private final class Merge(spec: SharedSpec, kernel: HftaKernel, metrics: Map[Str
     val below = if (children.isEmpty) None else Some(new SpillFile(kernel, strides, 0))
     val rows =
       if (file.relations.contains(relation)) parts(relation, file, level, own, children, below)
-      else if (own) emptyRows(relation)
+      else if (own) written(relation) ++ Merge.after(kernel.free(relation))
       else Iterator.empty
     rows ++ below.iterator.flatMap { b =>
       metrics("spilledBytes") += b.bytes
@@ -225,10 +237,6 @@ private final class Merge(spec: SharedSpec, kernel: HftaKernel, metrics: Map[Str
 
   private def onDisk(relation: Int, file: SpillFile, level: Int): Iterator[Rows] =
     onDisk(relation, file, level, own = true, derivedChildren(relation))
-
-  private def emptyRows(relation: Int): Iterator[Rows] =
-    queriesOf(relation).iterator.filter(spec.queries(_).rowOnEmptyInput).map(rowsOf(_, relation)) ++
-      Merge.after(kernel.free(relation))
 
   private def parts(
       relation: Int,
@@ -278,28 +286,5 @@ private object Merge {
       false
     }
     override def next(): Nothing = throw new NoSuchElementException("no row here")
-  }
-
-  /** The rows of one query over a complete table. */
-  private final class TableRows(kernel: HftaKernel, query: Int, records: Array[Long], size: Int, stride: Int)
-      extends Iterator[InternalRow] {
-    private var i = 0
-    private var row: UnsafeRow = _
-
-    override def hasNext: Boolean = {
-      while (row == null && i < size) {
-        row = kernel.emit(query, records, i * stride)
-        i += 1
-      }
-      row != null
-    }
-
-    override def next(): InternalRow = {
-      if (!hasNext) throw new NoSuchElementException("no more rows")
-      val result = row
-      row = null
-      kernel.emitted += 1
-      result
-    }
   }
 }

@@ -1,15 +1,17 @@
 package io.phantoms.spark.execute
 
-import org.apache.spark.rdd.RDD
+import org.apache.spark.SparkContext
+import org.apache.spark.rdd.{PartitionPruningRDD, RDD}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, UnknownPartitioning}
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.execution.adaptive.AQEShuffleReadExec
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 
 /**
- * The high level: merges every shipped relation once, derives the relations below it in the same task, and writes the
- * rows of all queries.
+ * The high level: merges every relation shipped to it once, derives the relations below it in the same task, and writes the
+ * rows of the queries.
  *
  * @param child the exchange of blocks
  */
@@ -21,8 +23,22 @@ final case class SharedMergeExec(spec: SharedSpec, output: Seq[Attribute], child
   // Rows of several groupings lie in one partition: nothing can be promised of their distribution.
   override def outputPartitioning: Partitioning = UnknownPartitioning(child.outputPartitioning.numPartitions)
 
-  override lazy val metrics: Map[String, SQLMetric] = Map(
-    "numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows"),
+  override lazy val metrics: Map[String, SQLMetric] = SharedMergeExec.metrics(sparkContext) +
+    ("numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows"))
+
+  override protected def doExecute(): RDD[InternalRow] = {
+    val ours = spec
+    val task = new MergeTask(ours, Kernels.hfta(ours, Kernels.mode(conf)), new ResultRows(ours, _), metrics)
+    SharedMergeExec.received(ours, child).mapPartitions(task.run(_))
+  }
+
+  override protected def withNewChildInternal(newChild: SparkPlan): SharedMergeExec = copy(child = newChild)
+}
+
+object SharedMergeExec {
+
+  /** What every merge reports. */
+  private[execute] def metrics(sparkContext: SparkContext): Map[String, SQLMetric] = Map(
     "received" -> SQLMetrics.createMetric(sparkContext, "entries received"),
     "derived" -> SQLMetrics.createMetric(sparkContext, "entries derived"),
     "groups" -> SQLMetrics.createMetric(sparkContext, "groups"),
@@ -30,10 +46,12 @@ final case class SharedMergeExec(spec: SharedSpec, output: Seq[Attribute], child
     "peakBytes" -> SQLMetrics.createSizeMetric(sparkContext, "peak memory")
   )
 
-  override protected def doExecute(): RDD[InternalRow] = {
-    val task = new MergeTask(spec, Kernels.hfta(spec, Kernels.mode(conf)), metrics)
-    child.execute().mapPartitions(task.run(_))
+  /** The partitions of a shuffle that hold relations which are merged; others are not even fetched. */
+  private[execute] def received(spec: SharedSpec, exchange: SparkPlan): RDD[InternalRow] = {
+    val wanted = spec.relations.indices.filter(spec.isReceived).flatMap(spec.relations(_).ship.get.partitions).toSet
+    val blocks = exchange.execute()
+    // A reader that adaptive execution puts between may number partitions in another way.
+    val asShuffled = !exchange.isInstanceOf[AQEShuffleReadExec] && blocks.getNumPartitions == spec.numPartitions
+    if (asShuffled && wanted.size < spec.numPartitions) PartitionPruningRDD.create(blocks, wanted.contains) else blocks
   }
-
-  override protected def withNewChildInternal(newChild: SparkPlan): SharedMergeExec = copy(child = newChild)
 }

@@ -36,7 +36,7 @@ final case class ShipSpec(shardKey: Seq[Int], partitions: Seq[Int])
  * @param parent ordinal of the feeding relation, -1: the input
  * @param buckets LFTA table size, a power of two; 0: no table
  * @param ship None: stays in the map task (a phantom) or is derived
- * @param derived merged from its parent in the reduce task
+ * @param derived merged from its parent in the reduce task; where it is also shipped, from there
  * @param expectedGroups groups a reduce task is expected to hold of it
  */
 final case class RelationSpec(
@@ -88,6 +88,9 @@ final case class SharedSpec(
   @transient lazy val layouts: IndexedSeq[RecordLayout] = relations.map(new RecordLayout(this, _))
 
   def children(relation: Int): Seq[Int] = relations.indices.filter(relations(_).parent == relation)
+
+  /** Whether blocks of a relation are merged. */
+  def isReceived(relation: Int): Boolean = relations(relation).ship.isDefined && !relations(relation).derived
 
   /** Relations kept in the map task. */
   def mapSide: Seq[Int] = relations.indices.filterNot(relations(_).derived)

@@ -12,7 +12,8 @@ import org.json4s.jackson.JsonMethods
  *
  * Every decision has `decision` (`shared` or `declined`), `code`, `reason` and `subject`. A shared one also has
  * `notation`, `legend` (letter to attribute), `algorithm`, `cost` and `cost_without` (nanoseconds of elapsed time),
- * `savings` (fraction), `rows`, `machine` (constants of the cost model, nanoseconds), `queries` (their keys) and
+ * `savings` (fraction), `runner_up` (the best answer not taken: `description`, `cost`), `margin` (by which fraction of
+ * its own cost the choice is ahead of that), `rows`, `machine` (constants of the cost model, nanoseconds), `queries` (their keys) and
  * `relations`, parents before children: `keys`, `queries` and `parent` (ordinals; -1: the input), `phantom`, `buckets`,
  * `placement`, `shard_key`, `shards`, `expected_groups`.
  */
@@ -37,6 +38,10 @@ object ExplanationJson {
         "cost" -> number(s.choice.cost),
         "cost_without" -> number(s.choice.costWithout),
         "savings" -> number(s.choice.savings),
+        "runner_up" -> s.choice.runnerUp.fold[JValue](JNull) { r =>
+          JObject("description" -> JString(r.description), "cost" -> number(r.cost))
+        },
+        "margin" -> s.choice.margin.fold[JValue](JNull)(number),
         "rows" -> number(s.problem.statistics.rows),
         "machine" -> JObject(MachineConstants.of(s.problem.machine).map { case (k, v) => k -> number(v) }.toList),
         "queries" -> JArray(s.problem.queries.map(q => strings(RelationView.names(s, q))).toList),

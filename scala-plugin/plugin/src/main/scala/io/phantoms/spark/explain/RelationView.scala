@@ -10,7 +10,8 @@ import io.phantoms.spark.detect.Shared
  *
  * @param queries ordinals of the queries it answers
  * @param parent ordinal of the relation that feeds it, -1 for the input
- * @param placement `feeds` (an LFTA table for its children only), `shipped` or `derived`
+ * @param placement `feeds` (an LFTA table for its children only), `shipped`, `derived` or `second tier` (shipped again
+ *   from the reduce tasks of its parent)
  * @param groups how many groups it is expected to have
  */
 final case class RelationView(
@@ -34,6 +35,7 @@ object RelationView {
       case Placement.Feeds => ("feeds", BitSet.empty, 0)
       case Placement.Shipped(key, n) => ("shipped", key, n)
       case Placement.Derived => ("derived", BitSet.empty, 0)
+      case Placement.SecondTier(key, n) => ("second tier", key, n)
     }
     RelationView(
       names(shared, r.keys),

@@ -37,7 +37,7 @@ object Text {
       s"shared: ${s.subject}",
       s"  ${s.problem.queries.size} groupBys over ${count(s.problem.statistics.rows)} rows, " +
         s"${savings(s)}, chosen by ${s.choice.algorithm}"
-    ) ++ (if (legend.isEmpty) Nil else Seq(s"  ${legend.mkString(", ")}"))
+    ) ++ s.choice.runnerUp.map(nextBest(_, s.choice)) ++ (if (legend.isEmpty) Nil else Seq(s"  ${legend.mkString(", ")}"))
     val relations = RelationView.of(s)
     val rows = relations.zipWithIndex.map { case (r, i) =>
       Seq(
@@ -54,6 +54,14 @@ object Text {
     val title = Seq("#", "relation", "answers", "fed by", "placement", "buckets", "groups", "shards")
     (head ++ table(title +: rows).map("  " + _)).mkString("\n")
   }
+
+  private def nextBest(r: RunnerUp, choice: Choice): String = String.format(
+    Locale.ROOT,
+    "  next best: %s, %s (%.0f %% more)",
+    r.description,
+    duration(r.cost),
+    Double.box(100 * choice.margin.getOrElse(0.0))
+  )
 
   private def name(r: RelationView): String = r.keys.mkString("(", ", ", ")")
 

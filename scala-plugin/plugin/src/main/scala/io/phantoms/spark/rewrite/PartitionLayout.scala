@@ -10,7 +10,7 @@ import io.phantoms.spark.choose.{Configuration, Placement, Problem}
  * A relation of several shards has partitions of its own, so that a task holds one of its tables at a time. Relations of
  * one shard are packed together up to [[GroupsPerTask]] expected groups, so that many small ones do not cost a task each.
  * Spark starts tasks in the order of their partitions: the longest come first, so that none is left running alone at the
- * end of the stage.
+ * end of the stage. Each tier has a shuffle of its own, whose partitions are numbered from 0.
  */
 private[rewrite] object PartitionLayout {
 
@@ -20,18 +20,25 @@ private[rewrite] object PartitionLayout {
   /** A reduce partition: the shards (relation, number) in it, and the expected groups merged and derived there. */
   private final case class Bin(shards: mutable.Buffer[(Int, Int)], var groups: Double, var work: Double)
 
-  /** Partitions of each relation, none for those that are not shipped. */
+  /** Partitions of each relation in the shuffle of its tier, none for those that cross none. */
   def apply(configuration: Configuration, problem: Problem): IndexedSeq[Seq[Int]] = {
+    val (second, first) = configuration.relations.indices.partition(configuration.relations(_).isSecondTier)
+    val layouts = Seq(first, second).map(ofTier(_, configuration, problem))
+    configuration.relations.indices.map(i => layouts.flatMap(_.get(i)).headOption.getOrElse(Nil))
+  }
+
+  private def ofTier(tier: Seq[Int], configuration: Configuration, problem: Problem): Map[Int, Seq[Int]] = {
     val groups = configuration.relations.map(r => problem.statistics.groups(r.keys))
     val shards = configuration.relations.map(_.placement match {
       case Placement.Shipped(_, n) => n
+      case Placement.SecondTier(_, n) => n
       case _ => 0
     })
     def work(relation: Int): Double =
       groups(relation) + configuration.derivedBelow(relation).map(d => groups(configuration.relations(d).parent)).sum
     val bins = mutable.ArrayBuffer.empty[Bin]
     // First fit, largest first.
-    configuration.relations.indices.filter(shards(_) > 0).sortBy(i => (-groups(i), i)).foreach { i =>
+    tier.filter(shards(_) > 0).sortBy(i => (-groups(i), i)).foreach { i =>
       val n = shards(i)
       if (n > 1) bins ++= (0 until n).map(s => Bin(mutable.Buffer(i -> s), Double.PositiveInfinity, work(i) / n))
       else {
@@ -44,10 +51,10 @@ private[rewrite] object PartitionLayout {
         bin.work += work(i)
       }
     }
-    val result = shards.map(n => new Array[Int](n))
+    val result = tier.map(i => i -> new Array[Int](shards(i))).toMap
     bins.sortBy(-_.work).zipWithIndex.foreach { case (bin, partition) =>
       bin.shards.foreach { case (relation, shard) => result(relation)(shard) = partition }
     }
-    result.map(_.toSeq)
+    result.map { case (i, partitions) => i -> partitions.toSeq }
   }
 }

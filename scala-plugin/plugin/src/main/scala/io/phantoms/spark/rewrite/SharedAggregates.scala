@@ -1,13 +1,11 @@
 package io.phantoms.spark.rewrite
 
-import scala.collection.immutable.BitSet
-
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project, Union}
 import org.apache.spark.sql.types.{BinaryType, IntegerType}
 
-import io.phantoms.spark.choose.{Configuration, Placement, Problem}
+import io.phantoms.spark.choose.{Configuration, Problem}
 import io.phantoms.spark.detect.{DeclineReason, Workload, WorkloadQuery}
 import io.phantoms.spark.execute._
 import io.phantoms.spark.shims.SparkInternals
@@ -21,6 +19,19 @@ import io.phantoms.spark.shims.SparkInternals
  *     SharedExchange(keys and inputs of the aggregate functions)
  *       Project(the columns these read)
  *         base
+ * }}}
+ *
+ * Where it has relations of the second tier, the merges of both tiers meet in a union; the exchange that they share is
+ * the same in both branches, so that Spark runs it once:
+ *
+ * {{{
+ * Project(the operator's own attributes)
+ *   Union
+ *     SharedMerge(results of the queries complete in the first tier)
+ *       SharedExchange ...
+ *     SharedMerge(results of the others)
+ *       TierExchange
+ *         SharedExchange ...
  * }}}
  */
 object SharedAggregates {
@@ -68,15 +79,15 @@ object SharedAggregates {
     def bind[E <: Expression](e: E): E = e.transform {
       case a: AttributeReference if ordinals.contains(a) => BoundReference(ordinals(a), a.dataType, a.nullable)
     }.asInstanceOf[E]
-    val relations = relationSpecs(configuration, queries, problem)
+    val stages = new StageRelations(configuration, queries, problem)
     val spec = SharedSpec(
       keys.map(k => KeySpec(k.dataType, k.nullable)),
       aggregates.map(a => AggregateSpec(bind(a.function), a.filter.map(bind(_)))),
-      relations,
+      stages.mapSide,
       queries.zipWithIndex.map { case (q, i) =>
         QuerySpec(configuration.relations.indexWhere(_.queries.contains(i)), q.results, q.having, q.rowOnEmptyInput)
       },
-      relations.flatMap(_.ship).flatMap(_.partitions).max + 1,
+      stages.partitions(stages.mapSide),
       notation
     )
     val inputs = keys ++ read
@@ -84,45 +95,40 @@ object SharedAggregates {
     val base =
       if (AttributeSet(workload.base.output) == needed) workload.base
       else Project(workload.base.output.filter(needed.contains), workload.base)
-    // The map side is told no result column: consumers that read different ones still share one exchange.
+    // What ships is told no result column: consumers that read different ones still share one exchange.
     val shipping = spec.copy(queries = spec.queries.map(_.copy(results = Nil, having = None)))
-    val exchange = SharedExchange(
-      inputs,
-      shipping,
-      Seq(
-        AttributeReference("partition", IntegerType, nullable = false)(),
-        AttributeReference("block", BinaryType, nullable = false)()
-      ),
-      base
-    )
-    val fresh = workload.output.map(a => AttributeReference(a.name, a.dataType, a.nullable, a.metadata)())
-    val expectedRows = queries.map(q => BigDecimal(problem.statistics.groups(q.keys)).toBigInt).sum
+    val exchange = SharedExchange(inputs, shipping, blocks(), base)
+    def merge(relations: IndexedSeq[RelationSpec], exchange: LogicalPlan): Option[SharedMerge] = {
+      val answered = queries.indices.filter(i => stages.answers(relations, spec.queries(i).relation))
+      Option.when(answered.nonEmpty) {
+        val merged = spec.copy(relations = relations, queries = answered.map(spec.queries))
+        val expectedRows = answered.map(i => BigDecimal(problem.statistics.groups(queries(i).keys)).toBigInt).sum
+        val fresh = workload.output.map(a => AttributeReference(a.name, a.dataType, a.nullable, a.metadata)())
+        SharedMerge(merged, expectedRows, fresh, exchange)
+      }
+    }
+    val first = merge(stages.firstMerge, exchange)
+    val second =
+      if (!configuration.hasSecondTier) None
+      else {
+        val tier = shipping.copy(relations = stages.tier, numPartitions = stages.partitions(stages.secondMerge))
+        val announced = stages.announced(shipping.copy(relations = stages.secondMerge))
+        merge(stages.secondMerge, TierExchange(tier, announced, blocks(), exchange))
+      }
+    val result = (first ++ second).toSeq match {
+      case Seq(one) => one
+      case both => Union(both)
+    }
     Project(
-      fresh.zip(workload.output).map { case (f, a) => Alias(f, a.name)(a.exprId, a.qualifier, Some(a.metadata)) },
-      SharedMerge(spec, expectedRows, fresh, exchange)
+      result.output.zip(workload.output).map { case (f, a) =>
+        Alias(f, a.name)(a.exprId, a.qualifier, Some(a.metadata))
+      },
+      result
     )
   }
 
-  private def relationSpecs(
-      configuration: Configuration,
-      queries: IndexedSeq[WorkloadQuery],
-      problem: Problem
-  ): IndexedSeq[RelationSpec] = {
-    val partitions = PartitionLayout(configuration, problem)
-    def aggregatesBelow(r: Int): BitSet = {
-      val own = configuration.relations(r).queries.map(queries(_).aggregates)
-      (own ++ configuration.children(r).map(aggregatesBelow)).foldLeft(BitSet.empty)(_ | _)
-    }
-    def shards(r: Int): Int =
-      if (configuration.relations(r).isDerived) shards(configuration.relations(r).parent)
-      else math.max(1, partitions(r).size)
-    configuration.relations.zipWithIndex.map { case (r, i) =>
-      val ship = r.placement match {
-        case Placement.Shipped(shardKey, _) => Some(ShipSpec(shardKey.toSeq, partitions(i)))
-        case _ => None
-      }
-      val groups = (problem.statistics.groups(r.keys) / shards(i)).toLong
-      RelationSpec(r.keys.toSeq, aggregatesBelow(i).toSeq, r.parent, r.buckets, ship, r.isDerived, groups)
-    }
-  }
+  private def blocks(): Seq[Attribute] = Seq(
+    AttributeReference("partition", IntegerType, nullable = false)(),
+    AttributeReference("block", BinaryType, nullable = false)()
+  )
 }

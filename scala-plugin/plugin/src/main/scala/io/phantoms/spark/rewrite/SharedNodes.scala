@@ -25,7 +25,29 @@ final case class SharedExchange(inputs: Seq[Expression], spec: SharedSpec, outpu
 }
 
 /**
- * The rows of all queries, merged from blocks.
+ * Blocks of partial groups for the second tier, partitioned: what tasks between the shuffles make of complete groups of
+ * the first.
+ *
+ * @param spec the relations as these tasks see them
+ * @param announced relations that are shipped even when no row came in
+ * @param output reduce partition (int) and block (binary), fresh
+ * @param child the exchange of the first tier
+ */
+final case class TierExchange(spec: SharedSpec, announced: Seq[Int], output: Seq[Attribute], child: LogicalPlan)
+    extends UnaryNode {
+  override def nodeName: String = "PhantomsTierExchange"
+  override protected def stringArgs: Iterator[Any] = Iterator(spec.notation)
+  override def producedAttributes: AttributeSet = AttributeSet(output)
+
+  /** Everything the child makes: blocks are read whole. */
+  @transient override lazy val references: AttributeSet = AttributeSet(child.output)
+  override protected lazy val validConstraints: ExpressionSet = ExpressionSet()
+  override def maxRows: Option[Long] = None
+  override protected def withNewChildInternal(newChild: LogicalPlan): TierExchange = copy(child = newChild)
+}
+
+/**
+ * The rows of the queries, merged from blocks.
  *
  * @param expectedRows result rows the chooser expects
  * @param output fresh attributes: none of the input's, whose constraints and nullability do not hold here

@@ -7,6 +7,7 @@ import io.phantoms.spark.stats.{SamplingOptions, StatisticsProvider}
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.internal.SQLConf
 
 /** The steps between a workload and its plan, as [[PhantomsRule]] calls them. */
 trait Sharing {
@@ -37,7 +38,7 @@ object Sharing extends Sharing {
       settings.lftaMemory,
       SamplingOptions(settings.sample, settings.sampleRows),
       settings.machine
-    )
+    ).copy(secondTier = settings.secondTier && ReusableInput(workload.base, SQLConf.get.adaptiveExecutionEnabled))
 
   override def choose(problem: Problem, settings: PhantomsSettings): Choice =
     choices.choose(problem, settings.chooser, settings.minSavings)

@@ -68,7 +68,10 @@ class KernelEqualitySuite extends AnyFunSuite with RandomConfigurationSuite {
 
   private def planned(sql: String, seed: Long): (LftaExec, SharedMergeExec) = {
     RandomSharing.seed = Some(seed)
-    try withConf("spark.sql.adaptive.enabled" -> "false")(operators(spark.sql(sql).asInstanceOf[DataFrame]))
+    try
+      withConf("spark.sql.adaptive.enabled" -> "false", "spark.phantoms.secondTier.enabled" -> "false") {
+        operators(spark.sql(sql).asInstanceOf[DataFrame])
+      }
     finally RandomSharing.seed = None
   }
 
@@ -194,6 +197,37 @@ class KernelEqualitySuite extends AnyFunSuite with RandomConfigurationSuite {
     val expected = run(CODEGEN_ONLY)
     assert(expected.refusals.exists(_ > 0))
     assert(run(NO_CODEGEN) == expected)
+  }
+
+  test("tasks between the shuffles") {
+    // Rows of one task, so that blocks arrive in one order.
+    spark.table("t_rows").coalesce(1).createOrReplaceTempView("t_single")
+    def run(mode: Kernels.Mode, sql: String, seed: Long) =
+      withConf("spark.sql.adaptive.enabled" -> "false", "spark.sql.codegen.factoryMode" -> mode.toString) {
+        RandomSharing.seed = Some(seed)
+        try {
+          val plan = spark.sql(sql).asInstanceOf[DataFrame].queryExecution.executedPlan
+          plan.collectFirst { case t: TierExec => t }.map { tier =>
+            val blocks =
+              tier.execute().map(r => (r.getInt(0), r.getBinary(1).toVector)).glom().collect().map(_.toVector)
+            (blocks.toVector, tier.metrics.view.mapValues(_.value).toMap)
+          }
+        } finally RandomSharing.seed = None
+      }
+    for ((name, sql) <- queries) {
+      val pairs = (1L to 12L).flatMap { seed =>
+        val query = sql.format("t_single")
+        run(CODEGEN_ONLY, query, seed).map { expected =>
+          val found = run(NO_CODEGEN, query, seed).get
+          withClue(s"$name, seed $seed: ") {
+            differing(expected._1, found._1).foreach(fail(_))
+            assert(found._2 == expected._2)
+          }
+          expected._2("shipped")
+        }
+      }
+      assert(pairs.exists(_ > 0), s"no second tier for $name")
+    }
   }
 
   private def differing(expected: Seq[Seq[Any]], found: Seq[Seq[Any]]): Option[String] = {

@@ -1,6 +1,6 @@
 package io.phantoms.spark.execute
 
-import io.phantoms.spark.PhantomsExtensions
+import io.phantoms.spark.oracle.{TwoTiers, TwoTiersExtensions}
 
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.execution.SparkPlan
@@ -19,7 +19,8 @@ final class MergeOnDiskSuite extends AnyFunSuite with BeforeAndAfterAll {
       .config("spark.testing.memory", 48L << 20)
       .config("spark.testing.reservedMemory", 0L)
       .config("spark.unsafe.exceptionOnMemoryLeak", "true")
-      .config("spark.sql.extensions", classOf[PhantomsExtensions].getName)
+      .config("spark.sql.extensions", classOf[TwoTiersExtensions].getName)
+      .config("spark.phantoms.secondTier.enabled", "false")
       .config("spark.phantoms.strict", "true")
       .config("spark.phantoms.minSavings", "-1")
       .config("spark.phantoms.lfta.memory", "1m")
@@ -36,11 +37,10 @@ final class MergeOnDiskSuite extends AnyFunSuite with BeforeAndAfterAll {
 
   override def afterAll(): Unit = spark.stop()
 
-  private def merges(plan: SparkPlan): Seq[SharedMergeExec] = plan match {
-    case a: AdaptiveSparkPlanExec => merges(a.executedPlan)
-    case s: QueryStageExec => merges(s.plan)
-    case m: SharedMergeExec => m +: m.children.flatMap(merges)
-    case other => other.children.flatMap(merges)
+  private def nodes(plan: SparkPlan): Seq[SparkPlan] = plan match {
+    case a: AdaptiveSparkPlanExec => nodes(a.executedPlan)
+    case s: QueryStageExec => nodes(s.plan)
+    case other => other +: other.children.flatMap(nodes)
   }
 
   /** Order-free content of a result that is too large to collect under this little memory. */
@@ -50,15 +50,44 @@ final class MergeOnDiskSuite extends AnyFunSuite with BeforeAndAfterAll {
     (summary.collect().head.toSeq, summary)
   }
 
-  private def check(sql: String): Assertion = {
+  /** @return the operators that ran */
+  private def same(sql: String): Seq[SparkPlan] = {
     spark.conf.set("spark.phantoms.enabled", "false")
     val (plain, _) = fingerprint(spark.sql(sql))
     spark.conf.set("spark.phantoms.enabled", "true")
     val (ours, df) = fingerprint(spark.sql(sql))
-    val found = merges(df.queryExecution.executedPlan)
-    assert(found.size == 1, df.queryExecution.executedPlan)
-    assert(found.head.metrics("spilledBytes").value > 0, "nothing went to disk")
     assert(ours == plain)
+    nodes(df.queryExecution.executedPlan)
+  }
+
+  private def check(sql: String): Assertion = {
+    val found = same(sql).collect { case m: SharedMergeExec => m }
+    assert(found.size == 1)
+    assert(found.head.metrics("spilledBytes").value > 0, "nothing went to disk")
+  }
+
+  private def checkTiers(sql: String, chained: Boolean): Assertion = {
+    TwoTiers.chosen = TwoTiers.configuration(_, _.take(1), chained)
+    spark.conf.set("spark.phantoms.secondTier.enabled", "true")
+    try {
+      val found = same(sql).collect { case t: TierExec => t }
+      assert(found.size == 1)
+      assert(found.head.metrics("spilledBytes").value > 0, "nothing went to disk between the shuffles")
+      assert(found.head.metrics("shipped").value > 0)
+    } finally spark.conf.set("spark.phantoms.secondTier.enabled", "false")
+  }
+
+  test("between the shuffles: a cube with strings and wide decimals, and a global group") {
+    val cube =
+      "select a, b, c, count(*) n, sum(v) s, sum(d) sd, min(b) mb, grouping_id() g from t group by cube(a, b, c)"
+    checkTiers(cube, chained = false)
+    checkTiers(cube, chained = true)
+  }
+
+  test("between the shuffles: numbers only, without generated code") {
+    spark.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+    try checkTiers("select a, v, c, count(*) n, max(d) s from t group by cube(a, v, c)", chained = false)
+    finally spark.conf.unset("spark.sql.codegen.factoryMode")
   }
 
   test("a cube with strings and wide decimals") {

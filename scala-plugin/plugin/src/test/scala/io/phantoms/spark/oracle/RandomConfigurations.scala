@@ -34,13 +34,23 @@ object RandomConfigurations {
       if (finer.isEmpty || random.nextDouble() < fromInput) -1 else finer(random.nextInt(finer.size))
     }
     val deriving = random.nextInt(4) * 0.33
+    val again = if (problem.secondTier) random.nextInt(3) * 0.4 else 0.0
     val placements = new Array[Placement](ordered.size)
+    def inSecondTier(i: Int): Boolean = placements(i) match {
+      case Placement.SecondTier(_, _) => true
+      case Placement.Derived => inSecondTier(parents(i))
+      case _ => false
+    }
     ordered.indices.foreach { i =>
       val under = if (parents(i) < 0) None else Some(placements(parents(i)))
       val isPhantom = ordered(i)._2.isEmpty
+      def secondTier = random.nextDouble() < again
       placements(i) = under match {
-        case Some(Placement.Derived) => Placement.Derived
+        case Some(Placement.Derived) if inSecondTier(parents(i)) || !secondTier => Placement.Derived
+        case Some(Placement.SecondTier(_, _)) if random.nextDouble() < deriving => Placement.Derived
+        case Some(Placement.Derived) | Some(Placement.SecondTier(_, _)) => Placement.SecondTier(BitSet.empty, 1)
         case Some(Placement.Shipped(_, _)) if random.nextDouble() < deriving => Placement.Derived
+        case Some(Placement.Shipped(_, _)) if secondTier => Placement.SecondTier(BitSet.empty, 1)
         case _ if isPhantom && random.nextInt(3) > 0 => Placement.Feeds
         case _ => Placement.Shipped(BitSet.empty, 1)
       }
@@ -48,14 +58,20 @@ object RandomConfigurations {
     def derivedBelow(i: Int): Seq[Int] = ordered.indices
       .filter(c => parents(c) == i && placements(c) == Placement.Derived).flatMap(c => c +: derivedBelow(c))
     Configuration(ordered.indices.map { i =>
+      def sharded(placed: (BitSet, Int) => Placement): Placement = {
+        val legal = derivedBelow(i).map(ordered(_)._1).foldLeft(ordered(i)._1)(_ & _)
+        val key = if (random.nextInt(3) == 0) legal else legal.filter(_ => random.nextInt(2) == 0)
+        placed(key, if (key.isEmpty) 1 else 1 + random.nextInt(5))
+      }
       val placement = placements(i) match {
-        case Placement.Shipped(_, _) =>
-          val legal = derivedBelow(i).map(ordered(_)._1).foldLeft(ordered(i)._1)(_ & _)
-          val key = if (random.nextInt(3) == 0) legal else legal.filter(_ => random.nextInt(2) == 0)
-          Placement.Shipped(key, if (key.isEmpty) 1 else 1 + random.nextInt(5))
+        case Placement.Shipped(_, _) => sharded(Placement.Shipped)
+        case Placement.SecondTier(_, _) => sharded(Placement.SecondTier)
         case other => other
       }
-      val buckets = if (placement == Placement.Derived) 0 else Buckets(random.nextInt(Buckets.size))
+      val buckets = placement match {
+        case Placement.Shipped(_, _) | Placement.Feeds => Buckets(random.nextInt(Buckets.size))
+        case _ => 0
+      }
       Relation(ordered(i)._1, ordered(i)._2, parents(i), buckets, placement)
     }.toVector)
   }

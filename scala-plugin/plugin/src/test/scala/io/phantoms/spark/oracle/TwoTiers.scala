@@ -1,0 +1,76 @@
+package io.phantoms.spark.oracle
+
+import scala.collection.immutable.BitSet
+
+import io.phantoms.spark.PhantomsSettings
+import io.phantoms.spark.choose._
+import io.phantoms.spark.detect.{DeclineReason, Workload}
+import io.phantoms.spark.execute.{AbsorbProjectFilter, PhantomsStrategy}
+import io.phantoms.spark.rewrite.{PhantomsRule, Sharing}
+
+import org.apache.spark.sql.{SparkSession, SparkSessionExtensions}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
+
+/** The plugin with a configuration of two tiers for whatever it shares. */
+object TwoTiers extends Sharing {
+
+  /**
+   * The union of all groupings shipped by `shardKey` of its attributes; queries that hold the key derived in its tasks,
+   * the others in the second tier: each fed from the finest there that can, sharded by all its keys.
+   *
+   * @param chained whether relations of the second tier feed one another, and others are derived from them
+   */
+  def configuration(problem: Problem, shardKey: BitSet => BitSet, chained: Boolean): Configuration = {
+    val groupings = problem.queries.distinct.sortBy(-_.size)
+    val finest = groupings.foldLeft(BitSet.empty)(_ | _)
+    val key = shardKey(finest)
+    def answers(keys: BitSet) = problem.queries.indices.filter(problem.queries(_) == keys).toVector
+    def shards(keys: BitSet, most: Int) = if (keys.isEmpty) 1 else most
+    val source = Relation(finest, answers(finest), -1, 4, Placement.Shipped(key, shards(key, 3)))
+    val others = groupings.filter(_ != finest)
+    val (first, second) = others.partition(key.subsetOf(_))
+    val placed = first.map(k => Relation(k, answers(k), 0, 0, Placement.Derived)).toVector
+    Configuration(second.foldLeft(source +: placed) { (relations, keys) =>
+      val feeder = if (chained) relations.lastIndexWhere(r => keys.subsetOf(r.keys) && !r.isDerived) else 0
+      // The global group is derived where a parent of one shard has it whole.
+      val derived = relations(feeder).placement == Placement.SecondTier(BitSet.empty, 1)
+      val placement =
+        if (derived) Placement.Derived
+        else Placement.SecondTier(
+          if (chained && keys.size == 1) BitSet.empty else keys,
+          if (chained && keys.size == 1) 1 else shards(keys, 2)
+        )
+      relations :+ Relation(keys, answers(keys), feeder, 0, placement)
+    })
+  }
+
+  @volatile var chosen: Problem => Configuration = configuration(_, _.take(1), chained = false)
+
+  override def problem(session: SparkSession, workload: Workload, settings: PhantomsSettings): Problem =
+    Sharing.problem(session, workload, settings)
+
+  override def choose(problem: Problem, settings: PhantomsSettings): Choice =
+    if (problem.secondTier) Choice(Some(chosen(problem)), 1.0, 2.0, "two tiers") else Sharing.choose(problem, settings)
+
+  override def build(
+      workload: Workload,
+      problem: Problem,
+      configuration: Configuration,
+      notation: String
+  ): Either[DeclineReason, LogicalPlan] = Sharing.build(workload, problem, configuration, notation)
+}
+
+/** The plugin's wiring, with [[TwoTiers]]. */
+class TwoTiersExtensions extends (SparkSessionExtensions => Unit) {
+  override def apply(extensions: SparkSessionExtensions): Unit = {
+    extensions.injectPreCBORule(session => new PhantomsRule(session, TwoTiers))
+    extensions.injectPlannerStrategy(_ => PhantomsStrategy)
+    extensions.injectColumnar(_ =>
+      new ColumnarRule {
+        override def preColumnarTransitions: Rule[SparkPlan] = AbsorbProjectFilter
+      }
+    )
+  }
+}
