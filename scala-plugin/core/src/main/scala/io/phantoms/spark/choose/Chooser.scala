@@ -35,8 +35,11 @@ object Chooser {
       val choice = Choice(Some(best.configuration), best.cost, without, algorithm)
       val (taken, others) =
         if (minSavings < 0 || choice.savings >= minSavings)
-          (choice, candidates.tail.filter(_.configuration != best.configuration).map(_.runnerUp(problem)) :+
-            RunnerUp("nothing shared", without))
+          (
+            choice,
+            candidates.tail.filter(_.configuration != best.configuration).map(_.runnerUp(problem)) :+
+              RunnerUp("nothing shared", without)
+          )
         else (nothing, Seq(best.runnerUp(problem)))
       taken.copy(runnerUp = others.minByOption(_.cost))
     }

@@ -167,4 +167,20 @@ class ChooserSuite extends AnyFunSuite {
     )
     valid(wide, Chooser.choose(wide, "auto", -1).configuration.get)
   }
+
+  test("the runner-up is another answer, no cheaper than the choice, and named") {
+    Seq(Workloads.smap4, Workloads.cube4, Workloads.nfc22).foreach { p =>
+      val choice = Chooser.choose(p)
+      val second = choice.runnerUp.get
+      assert(second.cost >= choice.cost)
+      assert(choice.margin.get == second.cost / choice.cost - 1)
+      assert(second.cost <= choice.costWithout)
+      val chosen = Notation(p).render(choice.configuration.get)
+      assert(!second.description.endsWith(s" $chosen") || choice.margin.get > 0)
+    }
+    val declined = Chooser.choose(Workloads.smap4, minSavings = 0.9999)
+    assert(declined.configuration.isEmpty)
+    assert(declined.runnerUp.exists(r => r.cost < declined.cost && r.description.contains("(")))
+    assert(Chooser.choose(Workloads.smap4, "none").runnerUp.isEmpty)
+  }
 }

@@ -16,7 +16,10 @@ object ChooserTimes {
       "cube8" -> Workloads.random(1, 8, 1).copy(queries = Workloads.cube(8)),
       "random256" -> Workloads.random(11, 16, 256)
     )
-    for ((name, problem) <- problems; algorithm <- Seq("auto", "gc", "trees", "steiner") ++ Smap.names if feasible(problem, algorithm)) {
+    for (
+      (name, problem) <- problems; algorithm <- Seq("auto", "gc", "trees", "steiner") ++ Smap.names
+      if feasible(problem, algorithm)
+    ) {
       def once(): (Choice, Double) = {
         val start = System.nanoTime()
         val choice = Chooser.choose(problem, algorithm, minSavings = -1)

@@ -2,6 +2,7 @@ package io.phantoms.spark.explain
 
 import java.util.Locale
 
+import io.phantoms.spark.choose.{Choice, RunnerUp}
 import io.phantoms.spark.detect.{Decision, Declined, Shared}
 
 /** Decisions for people: the configuration in its notation first, then what it means. */
@@ -37,7 +38,8 @@ object Text {
       s"shared: ${s.subject}",
       s"  ${s.problem.queries.size} groupBys over ${count(s.problem.statistics.rows)} rows, " +
         s"${savings(s)}, chosen by ${s.choice.algorithm}"
-    ) ++ s.choice.runnerUp.map(nextBest(_, s.choice)) ++ (if (legend.isEmpty) Nil else Seq(s"  ${legend.mkString(", ")}"))
+    ) ++ s.choice.runnerUp.map(nextBest(_, s.choice)) ++ (if (legend.isEmpty) Nil
+                                                          else Seq(s"  ${legend.mkString(", ")}"))
     val relations = RelationView.of(s)
     val rows = relations.zipWithIndex.map { case (r, i) =>
       Seq(
