@@ -36,7 +36,9 @@ def settings() -> dict[str, str]:
     """The confs of the session.
 
     Everything not named keeps Spark's default, adaptive execution included. The defaults of 200 shuffle partitions and
-    of as many input splits as cores would each slow plain Spark down on a small machine: four of either per core.
+    of as many input splits as cores would each slow plain Spark down on a small machine: four of either per core. Spark
+    keeps 100 compiled classes, and a round of all forms has more: the forms after plain Spark's, which has most of them,
+    would each time start with code that is not yet compiled well.
     """
     n = cores()
     return {
@@ -44,6 +46,7 @@ def settings() -> dict[str, str]:
         "spark.driver.memory": driver_memory(),
         "spark.sql.shuffle.partitions": str(4 * n),
         "spark.sql.files.minPartitionNum": str(max(4, 2 * n)),
+        "spark.sql.codegen.cache.maxEntries": "1000",
         "spark.sql.session.timeZone": "UTC",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
