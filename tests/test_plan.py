@@ -38,6 +38,26 @@ def test_queries_as_mappings_and_no_sharing() -> None:
 
 
 @pytest.mark.usefixtures("spark")
+def test_windows_and_predicates() -> None:
+    minutes = {"range": 60, "slide": 10}
+    queries = [
+        {"keys": ["A"], "window": minutes},
+        {"keys": ["A", "B"], "window": minutes},
+        {"keys": ["B"], "predicate": "web"},
+    ]
+    stats = {"rows": 10**8, "groups": {"A": 50, "B": 60, "A,B": 1000}, "span": 3600, "signatures": {"web": 0.25}}
+    plan = phantoms.plan(queries, stats)
+    assert sorted(q for part in plan.parts for q in part["queries"]) == [0, 1, 2]
+    assert plan.cost == pytest.approx(sum(part["cost"] for part in plan.parts))
+    assert plan.cost < plan.cost_without
+    assert plan.runner_up
+    assert plan.margin is not None
+    assert plan.margin > 0
+    with pytest.raises(PhantomsError, match=r"stats\.span"):
+        phantoms.plan(queries, {**stats, "span": None})
+
+
+@pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize(
     ("queries", "stats", "chooser", "named"),
     [

@@ -26,12 +26,22 @@ class Plan:
         Expected elapsed time with and without sharing, in nanoseconds.
     tables : tuple of dict
         The relations with their table sizes.
+    parts : tuple of dict
+        Queries that share slices of time and fragments of rows, each with a configuration of its own; one for queries
+        without windows and predicates.
+    runner_up : str
+        The best answer that was not taken; empty if there is none.
+    margin : float or None
+        By which fraction of its own cost the choice is ahead of that.
     """
 
     configuration: str
     cost: float
     cost_without: float
     tables: tuple[Mapping[str, Any], ...]
+    parts: tuple[Mapping[str, Any], ...] = ()
+    runner_up: str = ""
+    margin: float | None = None
     details: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
@@ -58,9 +68,12 @@ def plan(
     Parameters
     ----------
     queries : sequence
-        Each a list of grouping columns, or a mapping with ``keys``.
+        Each a list of grouping columns, or a mapping with ``keys`` and optionally ``window`` (``{"range": r, "slide":
+        s, "start": 0}``, in ticks) and ``predicate`` (its name).
     stats : mapping
-        ``{"rows": n, "groups": {"A,B": n, ...}, "flow_length": x}``.
+        ``{"rows": n, "groups": {"A,B": n, ...}, "flow_length": x}``; with windows ``span``, the ticks that the rows
+        cover; with predicates ``signatures``, ``{"p": share, "p,q": share}``: the shares of the rows that satisfy just
+        these.
     chooser : str
         ``auto``, ``none`` or the name of an algorithm.
     memory : int, optional
@@ -103,6 +116,9 @@ def plan_spec(spec: Mapping[str, Any]) -> Plan:
         cost=float(answer["cost"]),
         cost_without=float(answer["cost_without"]),
         tables=tuple(answer.get("tables", ())),
+        parts=tuple(answer.get("parts", ())),
+        runner_up=str((answer.get("runner_up") or {}).get("description", "")),
+        margin=answer.get("margin"),
         details=answer,
     )
 

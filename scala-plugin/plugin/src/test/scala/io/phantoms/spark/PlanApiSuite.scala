@@ -97,9 +97,55 @@ class PlanApiSuite extends AnyFunSuite {
         s"$spec: ${e.getMessage}"
       )
     }
-    for (field <- Seq("window", "predicate")) {
-      val e = error(s"""{"queries": [{"keys": ["A"], "$field": "x"}], "stats": {"rows": 1}}""")
-      assert(e.errorClass == "PHANTOMS_UNSUPPORTED" && e.getMessage.contains(s"queries[0].$field"))
+  }
+
+  test("windows and predicates: parts with their slices and fragments") {
+    val plan = JsonMethods.parse(PlanApi.planJson(
+      """{"queries": [{"keys": ["A"], "window": {"range": 60, "slide": 10}},
+        |             {"keys": ["A", "B"], "window": {"range": 30, "slide": 10}},
+        |             {"keys": ["B"], "predicate": "web"}, {"keys": ["B"], "predicate": "large"}],
+        | "stats": {"rows": 1e8, "groups": {"A": 50, "B": 60, "A,B": 1000}, "flow_length": 10, "span": 3600,
+        |           "signatures": {"web": 0.3, "web,large": 0.2, "large": 0.1}}}""".stripMargin
+    ))
+    assert((plan \ "shared").extract[Boolean])
+    val parts = (plan \ "parts").extract[List[JValue]]
+    assert(parts.flatMap(p => (p \ "queries").extract[List[Int]]).sorted == List(0, 1, 2, 3))
+    val windowed = parts.find(p => (p \ "queries").extract[List[Int]].contains(0)).get
+    assert((windowed \ "slices").extract[Double] == 360)
+    assert((windowed \ "queries").extract[List[Int]].contains(1))
+    val filtered = parts.find(p => (p \ "queries").extract[List[Int]].contains(2)).get
+    assert((filtered \ "fragments").extract[Int] >= 3)
+    assert((parts.map(p => (p \ "cost").extract[Double]).sum / (plan \ "cost").extract[Double] - 1).abs < 1e-9)
+    assert((plan \ "cost").extract[Double] < (plan \ "cost_without").extract[Double])
+    assert((plan \ "margin").extract[Double] > 0)
+    assert((plan \ "tables").extract[List[JValue]].nonEmpty)
+  }
+
+  test("the runner-up and the margin") {
+    val plan = JsonMethods.parse(PlanApi.planJson(
+      """{"queries": [["A","B"], ["B","C"]], "stats": {"rows": 1e8, "groups": {"A,B": 1000, "B,C": 2000}}}"""
+    ))
+    val (cost, second) = ((plan \ "cost").extract[Double], (plan \ "runner_up" \ "cost").extract[Double])
+    assert(second >= cost && (plan \ "runner_up" \ "description").extract[String].nonEmpty)
+    assert((plan \ "margin").extract[Double] == second / cost - 1)
+    assert((plan \ "parts").extract[List[JValue]].size == 1)
+  }
+
+  test("what is wrong with windows and predicates is named") {
+    val stats = """"stats": {"rows": 1000, "span": 10, "signatures": {"p": 0.5}}"""
+    Seq(
+      s"""{"queries": [{"keys": ["A"], "window": "x"}], $stats}""" -> "queries[0].window",
+      s"""{"queries": [{"keys": ["A"], "window": {"slide": 3}}], $stats}""" -> "queries[0].window.range",
+      s"""{"queries": [{"keys": ["A"], "window": {"range": 2.5}}], $stats}""" -> "queries[0].window.range",
+      s"""{"queries": [{"keys": ["A"], "window": {"range": 3, "width": 3}}], $stats}""" -> "queries[0].window.width",
+      """{"queries": [{"keys": ["A"], "window": {"range": 3}}], "stats": {"rows": 1}}""" -> "stats.span",
+      s"""{"queries": [{"keys": ["A"], "predicate": 3}], $stats}""" -> "queries[0].predicate",
+      s"""{"queries": [{"keys": ["A"], "predicate": "q"}], $stats}""" -> "stats.signatures: predicate p",
+      """{"queries": [{"keys": ["A"], "predicate": "p"}], "stats": {"rows": 1}}""" -> "stats.signatures: missing",
+      """{"queries": [{"keys": ["A"], "predicate": "p"}], "stats": {"rows": 1, "signatures": {"p": 1.5}}}""" -> "1.5"
+    ).foreach { case (spec, what) =>
+      val e = intercept[StatisticsException](PlanApi.planJson(spec))
+      assert(e.errorClass == "PHANTOMS_BAD_PLAN_SPEC" && e.getMessage.contains(what), s"$spec: ${e.getMessage}")
     }
   }
 }
