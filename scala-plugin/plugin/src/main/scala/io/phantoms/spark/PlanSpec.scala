@@ -44,7 +44,8 @@ private[spark] object PlanSpec {
     val stats = spec \ "stats"
     val span = stats \ "span" match {
       case JNothing | JNull =>
-        if (queries.exists(_.window.nonEmpty)) wrong("stats.span: missing; it is the time the rows cover, in the windows' unit")
+        if (queries.exists(_.window.nonEmpty))
+          wrong("stats.span: missing; it is the time the rows cover, in the windows' unit")
         1L
       case v => value(v, "stats.span", 1).toLong
     }
@@ -119,7 +120,7 @@ private[spark] object PlanSpec {
       unknown(o, Set("keys", "window", "predicate"), s"$field.")
       val keys = o \ "keys" match {
         case JNothing => wrong(s"$field.keys: missing")
-        case v => columnsOf(v, s"$field.keys")
+        case list => columnsOf(list, s"$field.keys")
       }
       val predicate = o \ "predicate" match {
         case JNothing | JNull => None
@@ -149,7 +150,8 @@ private[spark] object PlanSpec {
         case JNothing | JNull => otherwise
         case n =>
           val x = value(n, s"$field.$name", least)
-          if (x == x.floor && x <= Long.MaxValue / 4) x.toLong else wrong(s"$field.$name: $x is no whole number of ticks")
+          if (x == x.floor && x <= Long.MaxValue / 4) x.toLong
+          else wrong(s"$field.$name: $x is no whole number of ticks")
       }
       val range = ticks("range", wrong(s"$field.range: missing"), 1)
       Some(PeriodicWindow.startingAt(range, ticks("slide", range, 1), ticks("start", 0, 0)))

@@ -14,7 +14,7 @@ import org.openjdk.jmh.annotations.State;
 
 /**
  * A record into the table of the reduce side: blocks as they come from the exchange, read and merged by the kernel the
- * plugin generates, beside plain open addressing over the records. Both tables start cleared, at their final size.
+ * plugin generates, beside plain open addressing over the records. Both tables start cleared, at their final size. {@code packed} also unpacks the blocks.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -34,6 +34,7 @@ public class GroupTableBenchmark {
   public String skew;
 
   private byte[][] blocks;
+  private byte[][] packedBlocks;
   private long[] records;
   private HftaKernel kernel;
   private PlainGroups plain;
@@ -41,7 +42,8 @@ public class GroupTableBenchmark {
   @Setup
   public void setUp() {
     Rows rows = new Rows(RECORDS, 2 * words, groups, skew);
-    blocks = Kernels.blocks(words, rows);
+    blocks = Kernels.blocks(words, rows, false);
+    packedBlocks = Kernels.blocks(words, rows, true);
     records = Kernels.records(words, rows);
     kernel = Kernels.hfta(words, groups);
     plain = new PlainGroups(words, groups);
@@ -53,6 +55,16 @@ public class GroupTableBenchmark {
   @Benchmark
   @OperationsPerInvocation(RECORDS)
   public int kernel() {
+    return merge(blocks);
+  }
+
+  @Benchmark
+  @OperationsPerInvocation(RECORDS)
+  public int packed() {
+    return merge(packedBlocks);
+  }
+
+  private int merge(byte[][] blocks) {
     kernel.free(0);
     for (byte[] block : blocks) {
       kernel.mergeBuffer(0, kernel.readBlock(block, 0));

@@ -96,8 +96,8 @@ object Kernels {
   }
 
   /** The rows as the map side ships them where it has no table: a record a row. */
-  def blocks(words: Int, rows: Rows): Array[Array[Byte]] = {
-    val kernel = lfta(words, buckets = 0, packed = true)
+  def blocks(words: Int, rows: Rows, packed: Boolean): Array[Array[Byte]] = {
+    val kernel = lfta(words, buckets = 0, packed)
     val blocks = mutable.ArrayBuffer.empty[Array[Byte]]
     def drain(): Unit = while (!kernel.ready.isEmpty) {
       val done = kernel.ready.poll()
