@@ -37,8 +37,8 @@ def settings() -> dict[str, str]:
 
     Everything not named keeps Spark's default, adaptive execution included. The defaults of 200 shuffle partitions and
     of as many input splits as cores would each slow plain Spark down on a small machine: four of either per core. Spark
-    keeps 100 compiled classes, and a round of all forms has more: the forms after plain Spark's, which has most of them,
-    would each time start with code that is not yet compiled well.
+    keeps 100 compiled classes, and a round of all forms has more: the forms after plain Spark's, which has most of
+    them, would each time start with code that is not yet compiled well.
     """
     n = cores()
     return {
