@@ -13,12 +13,15 @@ import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
  * Wiring only. Confs are read where they act, so the plugin may be switched on and off in a running session. Nothing
  * here touches the session it is given: it is still being made.
  */
-class PhantomsExtensions extends (SparkSessionExtensions => Unit) {
+class PhantomsExtensions private[spark] (sharing: Sharing) extends (SparkSessionExtensions => Unit) {
+
+  /** The one that Spark makes. */
+  def this() = this(Sharing)
 
   override def apply(extensions: SparkSessionExtensions): Unit = {
     // Registers the confs, so that a wrong value is refused when it is set.
     val _ = PhantomsConf.all
-    extensions.injectPreCBORule(session => new PhantomsRule(session, Sharing))
+    extensions.injectPreCBORule(session => new PhantomsRule(session, sharing))
     extensions.injectPlannerStrategy(_ => PhantomsStrategy)
     extensions.injectColumnar(_ =>
       new ColumnarRule {

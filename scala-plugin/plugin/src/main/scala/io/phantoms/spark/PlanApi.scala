@@ -6,6 +6,7 @@ import org.json4s._
 import org.json4s.jackson.JsonMethods
 
 import io.phantoms.spark.choose.{Chooser, Choice, Notation, Placement, Problem, RunnerUp}
+import io.phantoms.spark.explain.ExplanationJson
 
 /** The chooser alone, for what-if questions: no session, no data. */
 object PlanApi {
@@ -75,12 +76,8 @@ object PlanApi {
   private def costs(cost: Double, without: Double, runnerUp: Option[RunnerUp], margin: Option[Double]) = List(
     "cost" -> JDouble(cost),
     "cost_without" -> JDouble(without),
-    "savings" -> JDouble(if (without <= 0) 0.0 else 1 - cost / without),
-    "runner_up" -> runnerUp.fold[JValue](JNull)(r =>
-      JObject("description" -> JString(r.description), "cost" -> JDouble(r.cost))
-    ),
-    "margin" -> margin.filterNot(_.isNaN).fold[JValue](JNull)(JDouble(_))
-  )
+    "savings" -> JDouble(if (without <= 0) 0.0 else 1 - cost / without)
+  ) ++ ExplanationJson.nextBest(runnerUp, margin)
 
   private def legend(problem: Problem): Seq[(String, JValue)] =
     Notation(problem).legend.map { case (letter, name) => letter -> JString(name) }

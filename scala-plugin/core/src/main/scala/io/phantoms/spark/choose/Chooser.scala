@@ -33,15 +33,11 @@ object Chooser {
       val candidates = considered(problem, algorithm)
       val best = candidates.head
       val choice = Choice(Some(best.configuration), best.cost, without, algorithm)
-      val (taken, others) =
-        if (minSavings < 0 || choice.savings >= minSavings)
-          (
-            choice,
-            candidates.tail.filter(_.configuration != best.configuration).map(_.runnerUp(problem)) :+
-              RunnerUp("nothing shared", without)
-          )
-        else (nothing, Seq(best.runnerUp(problem)))
-      taken.copy(runnerUp = others.minByOption(_.cost))
+      if (minSavings < 0 || choice.savings >= minSavings) {
+        val second = candidates.tail.filter(_.configuration != best.configuration).minByOption(_.cost)
+          .filter(_.cost <= without).fold(RunnerUp("nothing shared", without))(_.runnerUp(problem))
+        choice.copy(runnerUp = Some(second))
+      } else nothing.copy(runnerUp = Some(best.runnerUp(problem)))
     }
   }
 

@@ -35,8 +35,14 @@ object CollisionModel {
   def linear(g: Double, b: Double, la: Double = 1.0): Double =
     if (g <= 1) 0.0 else if (b <= 0) 1.0 else clamp((Alpha + Mu * g / b) / math.max(1.0, la))
 
-  /** Buckets that hold a group once all `g` groups have been seen: b (1 - (1 - 1/b)^g), what the end of an epoch evicts. */
-  def occupied(g: Double, b: Double): Double = if (b < 1) 0.0 else math.max(0.0, g) * (1 - random(g, b))
+  /**
+   * Buckets that hold a group once all `g` groups have been seen: b (1 - (1 - 1/b)^g), what the end of an epoch evicts.
+   * Likewise the groups, of `b` equally likely ones, that `g` rows are expected to show.
+   */
+  def occupied(g: Double, b: Double): Double =
+    if (b < 1) 0.0
+    else if (b == 1) clamp(g)
+    else math.min(b, math.max(0.0, g) * (1 - random(g, b))) // rounding must not find more than there are
 
   // ln(1 - 1/b); the series is exact to the last digits for large b and much cheaper in the search's inner loop.
   private def logEmpty(b: Double): Double = {

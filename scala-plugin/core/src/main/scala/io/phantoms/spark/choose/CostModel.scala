@@ -148,10 +148,14 @@ private[choose] final class CostModel(problem: Problem) {
 
   /** Elapsed time of plain Spark: each query reads, aggregates partially and shuffles on its own. */
   def noSharing: Double = problem.queries.iterator.map { keys =>
-    val groups = math.min(rows, math.max(1.0, problem.statistics.groups(keys)))
+    alone(keys, rows, math.min(rows, math.max(1.0, problem.statistics.groups(keys))))
+  }.sum
+
+  /** Elapsed time of plain Spark for one query by `keys`, over so many rows with so many groups. */
+  def alone(keys: BitSet, rows: Double, groups: Double): Double = {
     val leaving = groupsInTask(groups, math.max(1.0, problem.statistics.flowLength(keys))) * partitions
     (rows * machine.plainRow + leaving * machine.plainGroup) / parallelism
-  }.sum
+  }
 }
 
 private[choose] object CostModel {

@@ -5,8 +5,8 @@ import scala.collection.immutable.BitSet
 /**
  * Statistics of a part of a workload: those of its input, cut into slices and fragments.
  *
- * Within a slice, or among the rows of a fragment, fewer of a grouping's groups occur than in all rows: of g groups that
- * are met at random, n rows show g (1 - (1 - 1/g)^n).
+ * Within a slice, or among the rows of a fragment, fewer of a grouping's groups occur than in all rows, see
+ * [[CollisionModel.occupied]].
  *
  * @param base of the whole input
  * @param slice ordinal of the attribute that tells slices apart, with their number
@@ -28,18 +28,11 @@ private[choose] final class PartStatistics(
     val g = base.groups(keys &~ own)
     val slices = slice.filter(s => keys(s._1)).fold(1.0)(_._2)
     val parts = if (fragment.exists(keys)) shares else IndexedSeq(share)
-    val occurring = parts.map(s => slices * PartStatistics.occurring(g, base.rows * s / slices)).sum
+    val occurring = parts.map(s => slices * CollisionModel.occupied(base.rows * s / slices, g)).sum
     // All rows of the input show all groups, by definition.
     val all = if (share == 1.0 && slices == 1.0 && parts.size == 1) g else occurring
     math.max(1.0, math.min(all, rows))
   }
 
   override def flowLength(keys: BitSet): Double = base.flowLength(keys &~ own)
-}
-
-private[choose] object PartStatistics {
-
-  /** Groups of g that n rows at random show. */
-  def occurring(g: Double, n: Double): Double =
-    if (g <= 1) math.min(g, n) else math.min(n, -g * Math.expm1(n * Math.log1p(-1 / g)))
 }

@@ -117,7 +117,7 @@ private[choose] final class TimedSearch(workload: TimedWorkload, algorithm: Stri
       val g = plain.statistics.groups(q.keys)
       val n = if (q.window.isEmpty) 1.0 else slices
       q.window.fold(1.0)(w => w.range.toDouble / w.slide) *
-        wanted.map(s => n * PartStatistics.occurring(g, plain.statistics.rows * s / n)).sum
+        wanted.map(s => n * CollisionModel.occupied(plain.statistics.rows * s / n, g)).sum
     }
   }
 
@@ -129,13 +129,10 @@ private[choose] final class TimedSearch(workload: TimedWorkload, algorithm: Stri
       (w.range.toDouble / w.slide, results, rows * math.min(1.0, w.range.toDouble / workload.span))
     }
     val g = plain.statistics.groups(q.keys)
-    val groups = if (q.window.isEmpty && q.predicate.isEmpty) g else results * PartStatistics.occurring(g, each)
-    val leaving = model.groupsInTask(
-      math.max(1.0, math.min(groups, rows * math.max(1.0, copies))),
-      math.max(1.0, plain.statistics.flowLength(q.keys))
-    ) * model.partitions
+    val groups = if (q.window.isEmpty && q.predicate.isEmpty) g else results * CollisionModel.occupied(each, g)
     val passing = if (q.predicate.isEmpty) 0.0 else (plain.statistics.rows - rows) * machine.scanRow
-    (passing + rows * copies * machine.plainRow + leaving * machine.plainGroup) / parallelism
+    passing / parallelism +
+      model.alone(q.keys, rows * copies, math.max(1.0, math.min(groups, rows * math.max(1.0, copies))))
   }
 }
 

@@ -147,10 +147,10 @@ class TimedSearchSuite extends AnyFunSuite {
     val random = new Random(3)
     for ((g, n) <- Seq((100, 50), (100, 500), (7, 3), (1000, 1000))) {
       val mean = Seq.fill(400)(Seq.fill(n)(random.nextInt(g)).distinct.size).sum / 400.0
-      assert(math.abs(PartStatistics.occurring(g.toDouble, n.toDouble) / mean - 1) < 0.05, s"$g groups, $n rows")
+      assert(math.abs(CollisionModel.occupied(n.toDouble, g.toDouble) / mean - 1) < 0.05, s"$g groups, $n rows")
     }
-    assert(PartStatistics.occurring(1, 0.5) == 0.5)
-    assert(PartStatistics.occurring(1, 5) == 1)
+    assert(CollisionModel.occupied(0.5, 1) == 0.5)
+    assert(CollisionModel.occupied(5, 1) == 1)
   }
 
   test("slices and fragments cut groups, and never below what is there") {

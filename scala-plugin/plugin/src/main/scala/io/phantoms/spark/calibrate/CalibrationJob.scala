@@ -109,7 +109,7 @@ private[calibrate] object CalibrationJob {
   /** Groups among `rows` rows of a set of columns, which has dependent ones only beside those they follow from. */
   def groups(keys: Iterable[Char], rows: Double): Double = {
     val all = keys.map(Values.toMap.getOrElse(_, 1).toDouble).product
-    if (all <= 1) 1.0 else -all * math.expm1(rows * math.log1p(-1 / all))
+    if (all <= 1) 1.0 else CollisionModel.occupied(rows, all)
   }
 
   private val All = "abcdefgh"

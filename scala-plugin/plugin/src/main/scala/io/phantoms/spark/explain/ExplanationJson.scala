@@ -1,7 +1,7 @@
 package io.phantoms.spark.explain
 
 import io.phantoms.spark.BuildInfo
-import io.phantoms.spark.choose.MachineConstants
+import io.phantoms.spark.choose.{MachineConstants, RunnerUp}
 import io.phantoms.spark.detect.{Decision, Declined, Shared}
 
 import org.json4s._
@@ -38,16 +38,20 @@ object ExplanationJson {
         "cost" -> number(s.choice.cost),
         "cost_without" -> number(s.choice.costWithout),
         "savings" -> number(s.choice.savings),
-        "runner_up" -> s.choice.runnerUp.fold[JValue](JNull) { r =>
-          JObject("description" -> JString(r.description), "cost" -> number(r.cost))
-        },
-        "margin" -> s.choice.margin.fold[JValue](JNull)(number),
         "rows" -> number(s.problem.statistics.rows),
         "machine" -> JObject(MachineConstants.of(s.problem.machine).map { case (k, v) => k -> number(v) }.toList),
         "queries" -> JArray(s.problem.queries.map(q => strings(RelationView.names(s, q))).toList),
         "relations" -> JArray(RelationView.of(s).map(relation).toList)
-      )
+      ) ~~ nextBest(s.choice.runnerUp, s.choice.margin)
   }
+
+  /** The fields `runner_up` and `margin`. */
+  private[spark] def nextBest(runnerUp: Option[RunnerUp], margin: Option[Double]): List[(String, JValue)] = List(
+    "runner_up" -> runnerUp.fold[JValue](JNull) { r =>
+      JObject("description" -> JString(r.description), "cost" -> number(r.cost))
+    },
+    "margin" -> margin.fold[JValue](JNull)(number)
+  )
 
   private def head(decision: String, code: String, reason: String, subject: String): JObject = JObject(
     "decision" -> JString(decision),

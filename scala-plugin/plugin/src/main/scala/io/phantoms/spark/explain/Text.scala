@@ -38,8 +38,7 @@ object Text {
       s"shared: ${s.subject}",
       s"  ${s.problem.queries.size} groupBys over ${count(s.problem.statistics.rows)} rows, " +
         s"${savings(s)}, chosen by ${s.choice.algorithm}"
-    ) ++ s.choice.runnerUp.map(nextBest(_, s.choice)) ++ (if (legend.isEmpty) Nil
-                                                          else Seq(s"  ${legend.mkString(", ")}"))
+    ) ++ s.choice.runnerUp.map(nextBest(_, s.choice)) ++ Option.when(legend.nonEmpty)(s"  ${legend.mkString(", ")}")
     val relations = RelationView.of(s)
     val rows = relations.zipWithIndex.map { case (r, i) =>
       Seq(

@@ -3,16 +3,9 @@ package io.phantoms.spark.oracle
 import scala.collection.immutable.BitSet
 import scala.util.Random
 
-import io.phantoms.spark.PhantomsSettings
+import io.phantoms.spark.{PhantomsExtensions, PhantomsSettings}
 import io.phantoms.spark.choose._
-import io.phantoms.spark.detect.{DeclineReason, Workload}
-import io.phantoms.spark.execute.{AbsorbProjectFilter, PhantomsStrategy}
-import io.phantoms.spark.rewrite.{PhantomsRule, Sharing}
-
-import org.apache.spark.sql.{SparkSession, SparkSessionExtensions}
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
+import io.phantoms.spark.rewrite.Sharing
 
 /**
  * Any valid configuration, good or bad: whatever relations are maintained, wherever they are placed and however small
@@ -94,14 +87,11 @@ object RandomConfigurations {
 }
 
 /** The plugin's steps with the chooser replaced by [[RandomConfigurations]] while a seed is set. */
-object RandomSharing extends Sharing {
+object RandomSharing extends OtherChoices {
   @volatile var seed: Option[Long] = None
 
   /** What was chosen last, in words. */
   @volatile var last: String = ""
-
-  override def problem(session: SparkSession, workload: Workload, settings: PhantomsSettings): Problem =
-    Sharing.problem(session, workload, settings)
 
   override def choose(problem: Problem, settings: PhantomsSettings): Choice = seed match {
     case None => Sharing.choose(problem, settings)
@@ -110,27 +100,10 @@ object RandomSharing extends Sharing {
       last = configuration.relations.mkString("\n")
       Choice(Some(configuration), 1.0, 2.0, "random")
   }
-
-  override def build(
-      workload: Workload,
-      problem: Problem,
-      configuration: Configuration,
-      notation: String
-  ): Either[DeclineReason, LogicalPlan] = Sharing.build(workload, problem, configuration, notation)
 }
 
 /** The plugin's wiring, with [[RandomSharing]]. */
-class RandomConfigurationExtensions extends (SparkSessionExtensions => Unit) {
-  override def apply(extensions: SparkSessionExtensions): Unit = {
-    extensions.injectPreCBORule(session => new PhantomsRule(session, RandomSharing))
-    extensions.injectPlannerStrategy(_ => PhantomsStrategy)
-    extensions.injectColumnar(_ =>
-      new ColumnarRule {
-        override def preColumnarTransitions: Rule[SparkPlan] = AbsorbProjectFilter
-      }
-    )
-  }
-}
+class RandomConfigurationExtensions extends PhantomsExtensions(RandomSharing)
 
 /** A suite in which every check runs under several random configurations: `-Dphantoms.configurations=N`, 2 by default. */
 trait RandomConfigurationSuite extends DifferentialSuite { this: org.scalatest.Suite =>

@@ -30,24 +30,7 @@ class SecondTierSuite extends AnyFunSuite with DifferentialSuite with AdaptiveSp
     () => TwoTiers.chosen = configuration
   )
 
-  private val queries = Seq(
-    "numbers, NULL, NaN and zeros of both signs as keys" ->
-      "select a, by, x, f, count(*), count(z), sum(c), avg(sh) from t group by grouping sets ((a, by), (x, f), (x), ())",
-    "decimals" -> "select d, w, sum(d), avg(d), max(d), sum(w), avg(w), min(w) from t group by cube(d, w)",
-    "strings, binary, structs and arrays" ->
-      "select b, bin, s, r, s.u, max(b), min(upper(b)) from t group by grouping sets ((b, bin), (s, r), (s.u, b), (r))",
-    "times and intervals" ->
-      "select dt, ts, tn, ym, ds, flag, max(ts), sum(ym), avg(ds) from t group by grouping sets ((dt, ts), (tn), (ym, ds, flag))",
-    "filters, FILTER and a condition" ->
-      """select mod(a, 3) k, b, sum(c) filter (where z > 0), max(x) filter (where flag), count(*), grouping_id()
-        |from t where c > -20 and b <> 'k1' group by cube(mod(a, 3), b) having count(*) > 2""".stripMargin,
-    "a union with conditions" ->
-      """select a k, sum(c) v, max(x) m from t group by a having sum(c) > 0
-        |union all select by, count(*), min(x) from t group by by having count(*) > 3
-        |union all select null, sum(sh), avg(c) from t""".stripMargin
-  )
-
-  for ((name, sql) <- queries; input <- OracleTables.inputs) test(s"$name over $input") {
+  for ((name, sql) <- OracleTables.queries; input <- OracleTables.inputs) test(s"$name over $input") {
     OracleTables.use(spark, input)
     checkSharedSql(sql)
   }

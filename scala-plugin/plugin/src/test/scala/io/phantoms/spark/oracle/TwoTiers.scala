@@ -2,19 +2,12 @@ package io.phantoms.spark.oracle
 
 import scala.collection.immutable.BitSet
 
-import io.phantoms.spark.PhantomsSettings
+import io.phantoms.spark.{PhantomsExtensions, PhantomsSettings}
 import io.phantoms.spark.choose._
-import io.phantoms.spark.detect.{DeclineReason, Workload}
-import io.phantoms.spark.execute.{AbsorbProjectFilter, PhantomsStrategy}
-import io.phantoms.spark.rewrite.{PhantomsRule, Sharing}
-
-import org.apache.spark.sql.{SparkSession, SparkSessionExtensions}
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
+import io.phantoms.spark.rewrite.Sharing
 
 /** The plugin with a configuration of two tiers for whatever it shares. */
-object TwoTiers extends Sharing {
+object TwoTiers extends OtherChoices {
 
   /**
    * The union of all groupings shipped by `shardKey` of its attributes; queries that hold the key derived in its tasks,
@@ -48,29 +41,9 @@ object TwoTiers extends Sharing {
 
   @volatile var chosen: Problem => Configuration = configuration(_, _.take(1), chained = false)
 
-  override def problem(session: SparkSession, workload: Workload, settings: PhantomsSettings): Problem =
-    Sharing.problem(session, workload, settings)
-
   override def choose(problem: Problem, settings: PhantomsSettings): Choice =
     if (problem.secondTier) Choice(Some(chosen(problem)), 1.0, 2.0, "two tiers") else Sharing.choose(problem, settings)
-
-  override def build(
-      workload: Workload,
-      problem: Problem,
-      configuration: Configuration,
-      notation: String
-  ): Either[DeclineReason, LogicalPlan] = Sharing.build(workload, problem, configuration, notation)
 }
 
 /** The plugin's wiring, with [[TwoTiers]]. */
-class TwoTiersExtensions extends (SparkSessionExtensions => Unit) {
-  override def apply(extensions: SparkSessionExtensions): Unit = {
-    extensions.injectPreCBORule(session => new PhantomsRule(session, TwoTiers))
-    extensions.injectPlannerStrategy(_ => PhantomsStrategy)
-    extensions.injectColumnar(_ =>
-      new ColumnarRule {
-        override def preColumnarTransitions: Rule[SparkPlan] = AbsorbProjectFilter
-      }
-    )
-  }
-}
+class TwoTiersExtensions extends PhantomsExtensions(TwoTiers)

@@ -2,7 +2,7 @@ package io.phantoms.spark.choose.trees
 
 import scala.collection.immutable.BitSet
 
-import io.phantoms.spark.choose.Statistics
+import io.phantoms.spark.choose.{CollisionModel, Statistics}
 
 /** What the cost of an aggregate tree depends on. */
 trait TreeStatistics {
@@ -46,9 +46,7 @@ final class UniformStatistics(override val rows: Double, domains: IndexedSeq[(Lo
   /** Of n equally likely groups m tuples are expected to meet n (1 - (1 - 1/n)^m). */
   override def size(keys: BitSet, filter: Filter): Double = {
     val groups = cells(filter.boxes.map(b => Box(b.conditions.filter(c => keys(c.attribute)))), keys.toList)
-    val tuples = rows * selectivity(filter)
-    if (groups <= 1) math.min(groups, tuples)
-    else math.min(tuples, -groups * math.expm1(tuples * math.log1p(-1 / groups)))
+    CollisionModel.occupied(rows * selectivity(filter), groups)
   }
 
   private def width(attribute: Int): Double = (domains(attribute)._2 - domains(attribute)._1 + 1).toDouble
