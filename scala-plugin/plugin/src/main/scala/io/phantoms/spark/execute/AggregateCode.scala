@@ -31,7 +31,7 @@ final class AggregateCode(ctx: CodegenContext, spec: SharedSpec) {
       old: Seq[ExprCode]
   ): String = {
     // All new values first: expressions see the old ones.
-    val values = expressions.map(evaluate(_, vars))
+    val values = expressions.map(e => evaluate(PlainNulls(e), vars))
     val stores = slotsOf(aggregate).zipWithIndex.map { case (s, i) =>
       record.storeSlot(ctx, s, table, at, values(i), old.lift(i))
     }

@@ -25,16 +25,19 @@ final class RecordCode(spec: SharedSpec, val layout: RecordLayout) {
       )
       s"final long m$w = ${(occupied(w) +: nulls).mkString(" | ")};"
     }
-    (flags ++ packWords(bits)).mkString("\n")
+    (flags ++ (0 until keyWords).map(packWord(_, bits))).mkString("\n")
   }
 
-  private def packWords(bits: Int => String): Seq[String] = (0 until keyWords).map { w =>
-    val parts = keys.filter(k => keyPlace(k)._1 == flagWords + w).map { k =>
-      val shift = keyPlace(k)._2
+  private def packWord(w: Int, bits: Int => String): String = {
+    val parts = placesIn(flagWords + w).map { case (k, shift) =>
       if (shift == 0) bits(k) else s"(${bits(k)} << $shift)"
     }
     s"final long w$w = ${parts.mkString(" | ")};"
   }
+
+  /** The keys in a word of a record and their shifts. */
+  private def placesIn(word: Int): Seq[(Int, Int)] =
+    keys.map(k => k -> keyPlace(k)).collect { case (k, (`word`, shift)) => k -> shift }
 
   private def occupied(flagWord: Int): String = if (flagWord == 0) "Long.MIN_VALUE" else "0L"
 
@@ -45,7 +48,15 @@ final class RecordCode(spec: SharedSpec, val layout: RecordLayout) {
       val inherited = if (mask == 0) "" else s" | (${word(table, at, w)} & ${hex(mask)})"
       s"final long m$w = ${occupied(w)}$inherited;"
     }
-    (flags ++ packWords(parent.keyBits(_, table, at))).mkString("\n")
+    val words = (0 until keyWords).map { w =>
+      // A word of the same keys at the same places, as in a record of the same relation, is taken as it is.
+      (parent.layout.flagWords until parent.layout.flagWords + parent.layout.keyWords)
+        .find(parent.placesIn(_) == placesIn(flagWords + w)) match {
+        case Some(same) => s"final long w$w = ${word(table, at, same)};"
+        case None => packWord(w, parent.keyBits(_, table, at))
+      }
+    }
+    (flags ++ words).mkString("\n")
   }
 
   /** The bits of one key of a record. */
@@ -168,12 +179,14 @@ final class RecordCode(spec: SharedSpec, val layout: RecordLayout) {
     slotNull.get(slot) match {
       case None => write
       case Some(f) =>
-        val clear = s"${word(table, at, f.word)} &= ${hex(~f.mask)};"
+        // The bits seldom change: where the old ones are known, a test is cheaper than writing them again.
+        def unless(isNull: String)(set: String) = old.fold(set)(o => s"if ($isNull${o.isNull}) { $set }")
+        val clear = unless("")(s"${word(table, at, f.word)} &= ${hex(~f.mask)};")
         if (v.isNull == FalseLiteral) s"$clear\n$write"
         else {
           val zero = (0 until wordsOf(slot)).map(i => s"${word(table, at, w + i)} = 0L;").mkString(" ")
           s"""if (${v.isNull}) {
-             |  ${word(table, at, f.word)} |= ${hex(f.mask)}; $zero
+             |  ${unless("!")(s"${word(table, at, f.word)} |= ${hex(f.mask)}; $zero")}
              |} else {
              |  $clear
              |  $write
