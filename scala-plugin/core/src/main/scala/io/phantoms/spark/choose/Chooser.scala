@@ -66,7 +66,7 @@ object Chooser {
   private def placed(problem: Problem, algorithm: String): Seq[Candidate] = {
     val search =
       new PlacementSearch(new FeedingGraph(problem), new CostModel(problem), SpaceAllocation.SupernodeLinear)
-    def candidate(name: String, state: PlacementSearch.State) = {
+    def candidate(name: String, state: SearchState) = {
       val configuration = search.configuration(state)
       Candidate(name, configuration, estimate(problem, configuration).elapsed)
     }

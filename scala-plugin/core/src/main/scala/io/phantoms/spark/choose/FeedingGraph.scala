@@ -57,6 +57,76 @@ final class FeedingGraph private (val problem: Problem, masks: Array[Mask]) {
     r
   }
 
+  /** Nodes with fewer groups first; of equals the one of lower rank. */
+  private val byGroups: Array[Int] = order.sortBy(groups(_))
+
+  /** Position of each node among all, those with fewer groups first: what sets of [[feeders]] hold. */
+  val groupsRank: Array[Int] = {
+    val r = new Array[Int](size)
+    var at = 0
+    while (at < size) { r(byGroups(at)) = at; at += 1 }
+    r
+  }
+
+  private val feedersOf = new Array[Bits](size)
+
+  /** The nodes that can feed a node, by their [[groupsRank]]. */
+  def feeders(node: Int): Bits = {
+    if (feedersOf(node) == null) {
+      val finer = new Bits(size)
+      var at = 0
+      while (at < size) {
+        if (feeds(byGroups(at), node)) finer += at
+        at += 1
+      }
+      feedersOf(node) = finer
+    }
+    feedersOf(node)
+  }
+
+  /** Of the available nodes, by their [[groupsRank]], the one with fewest groups that can feed a node; -1: none can. */
+  def cheapestFeeder(available: Bits, node: Int): Int = {
+    val at = available.firstCommon(feeders(node))
+    if (at < 0) -1 else byGroups(at)
+  }
+
+  /** The queries' nodes by rank, finest first. */
+  val queryOrder: Array[Int] = order.filter(!isPhantom(_))
+
+  private val fedBy = new Array[Bits](size)
+
+  /** The queries that a node can feed, by their position in [[queryOrder]]. */
+  def fed(node: Int): Bits = {
+    if (fedBy(node) == null) {
+      val coarser = new Bits(queryCount)
+      var at = 0
+      while (at < queryCount) {
+        if (feeds(node, queryOrder(at))) coarser += at
+        at += 1
+      }
+      fedBy(node) = coarser
+    }
+    fedBy(node)
+  }
+
+  /** The queries' nodes that hold all these attributes, by their position in [[queryOrder]]. */
+  def holding(attributes: BitSet): Bits = {
+    val found = new Bits(queryCount)
+    val holds = holder(attributes)
+    var at = 0
+    while (at < queryCount) {
+      if (holds(queryOrder(at))) found += at
+      at += 1
+    }
+    found
+  }
+
+  /** Whether a node holds all these attributes. */
+  def holder(attributes: BitSet): Int => Boolean = {
+    val held = Mask(attributes, width)
+    node => held.subsetOf(masks(node))
+  }
+
   /** The queries that ask for a node's grouping; none: a phantom. */
   def queriesOf(node: Int): Vector[Int] = if (isPhantom(node)) Vector.empty else queries(node)
 

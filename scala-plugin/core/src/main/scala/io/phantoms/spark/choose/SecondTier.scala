@@ -3,7 +3,6 @@ package io.phantoms.spark.choose
 import scala.collection.immutable.BitSet
 import scala.collection.mutable
 
-import io.phantoms.spark.choose.PlacementSearch.Shipment
 
 /**
  * A relation shipped from the map side whose reduce tasks feed the second tier.
