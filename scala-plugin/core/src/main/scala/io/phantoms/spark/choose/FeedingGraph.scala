@@ -47,7 +47,8 @@ final class FeedingGraph private (val problem: Problem, masks: Array[Mask]) {
   /** Nodes, wider groupings first: each after everything that can feed it. */
   val order: Array[Int] = {
     val sizes = masks.map(_.size)
-    masks.indices.toArray.sortBy(i => (-sizes(i), -groups(i), i))
+    // Twice, and stable: by groups, and by size before that.
+    masks.indices.toArray.sortBy(i => -groups(i)).sortBy(i => -sizes(i))
   }
 
   /** Position of each node in [[order]]. */
@@ -183,7 +184,8 @@ object FeedingGraph {
       val ranked = covered.toIndexedSeq
       val kept =
         if (found.size + ranked.size <= room) ranked
-        else ranked.sortBy { case (u, pairs) => (-pairs, u.size) }.take(room - found.size)
+        else ranked.map { case (u, pairs) => (u.size - (pairs.toLong << 32), u) }.sortBy(_._1).take(room - found.size)
+          .map { case (_, u) => u -> 0 }
       frontier = kept.map(_._1)
       known ++= frontier
       found ++= frontier

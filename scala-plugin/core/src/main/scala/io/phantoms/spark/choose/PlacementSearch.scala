@@ -1,5 +1,7 @@
 package io.phantoms.spark.choose
 
+import scala.collection.mutable
+
 /**
  * Searches configurations together with their placement: which relations are maintained in the LFTA, which cross the
  * shuffle under which shard key, and which are derived after it. Beyond the papers, whose HFTA has one process.
@@ -70,19 +72,25 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
     var improving = true
     while (improving) {
       val allowed = if (current.shipments.isEmpty) first else (_: Double) => true
-      val better = bestShipment(current, proposals.oneTier(current, allowed).map(List(_)) ++ more(current))
+      val from = current
+      val one = oneTier.getOrElseUpdate(from, proposals.oneTier(from).map(p => (p.busy, new Trial(from, List(p.shipment)))))
+      val tried = one.iterator.filter(t => allowed(t._1)).take(effort.proposals).map(_._2).toVector ++
+        more(from).map(new Trial(from, _))
+      val better = tried.sortBy(_.score).take(effort.finalists).map(_.state).minByOption(_.score)
       improving = better.exists(_.score < current.score)
       if (improving) current = better.get
     }
     current
   }
 
-  private def bestShipment(current: SearchState, proposed: Vector[List[Shipment]]): Option[SearchState] = {
-    val tried = proposed.map(p => (state(p ++ current.shipments, current.phantoms).score, p))
-    val finalists = tried.sortBy(_._1).take(effort.finalists).map { case (_, p) =>
-      phantomsByGc(p.map(refinement.withPhantoms) ++ current.shipments)
-    }
-    finalists.minByOption(_.score)
+  // Of each state; several searches pass through the same ones.
+  private val oneTier = mutable.HashMap.empty[SearchState, Vector[(Double, Trial)]]
+
+  /** Shipments added to a state's: the score with its phantoms, and what they come to with phantoms of their own. */
+  private final class Trial(from: SearchState, added: => List[Shipment]) {
+    private lazy val shipments = added
+    lazy val score: Double = PlacementSearch.this.state(shipments ++ from.shipments, from.phantoms).score
+    lazy val state: SearchState = phantomsByGc(shipments.map(refinement.withPhantoms) ++ from.shipments)
   }
 
   private def refined(state: SearchState): SearchState =
@@ -95,10 +103,13 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
   private def phantomsByGc(shipments: List[Shipment]): SearchState = {
     val set = costs.set(shipments)
     val maintained = set.base
-    val candidates = reducing.iterator.filterNot(p => shipments.exists(_.root == p))
-      .map(p => (fedBy(p, maintained), p)).filter(_._1 >= 2)
-      .map { case (n, p) => (n * (model.rowsPerTask - forests.groupsInTask(p)), p) }
-      .toVector.sortBy { case (promise, p) => (-promise, p) }.map(_._2).take(effort.candidates)
+    val promising = for {
+      p <- reducing
+      if !set.roots(p)
+      n = fedBy(p, maintained)
+      if n >= 2
+    } yield (-n * (model.rowsPerTask - forests.groupsInTask(p)), p)
+    val candidates = promising.sortBy(_._1).iterator.take(effort.candidates).map(_._2).toVector
     val stateWith = costs.of(set)
     val (phantoms, _) = Gc.choose(candidates, chosen => stateWith(chosen).score, effort.evaluations)
     stateWith(phantoms)

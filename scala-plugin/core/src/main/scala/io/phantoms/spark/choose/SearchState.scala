@@ -45,9 +45,11 @@ private[choose] final class StateCosts(
 
   /** Scores shipments with one choice of phantoms after the other. */
   def of(set: ShipmentSet): Vector[Int] => SearchState = {
-    val fed = set.second.groupBy(_.source).map { case (source, shipments) =>
-      source -> tiers.feeds(tiers.sourceOf(source, set.first), shipments)
-    }
+    val fed =
+      if (set.second.isEmpty) Map.empty[Int, Vector[TierFeed]]
+      else set.second.groupBy(_.source).map { case (source, shipments) =>
+        source -> tiers.feeds(tiers.sourceOf(source, set.first), shipments)
+      }
     val isFed = set.isFed
     phantoms => {
       val forest = forests.build(set.lfta(phantoms), set.ships, whole = false)

@@ -14,8 +14,8 @@ private[choose] final class ShipmentProposals(
 ) {
   import ShipmentProposals._
 
-  /** @param allowed by how many busy shards a shipment may have */
-  def oneTier(current: SearchState, allowed: Double => Boolean): Vector[Shipment] = {
+  /** Shipments of one relation, those that promise most first. */
+  def oneTier(current: SearchState): Vector[Proposal] = {
     val set = current.set
     val open = set.open
     val saving = costs.crossing(current)
@@ -28,13 +28,18 @@ private[choose] final class ShipmentProposals(
         if (!eligible.isEmpty && seen.add(eligible)) {
           val chosen = worthDeriving(root, eligible, k.busy, saving)
           val entry = if (saving.crosses(root)) 0.0 else costs.entry(root, k.busy)
-          if (chosen.size > 0) found += Proposal(chosen.gain - entry, root, k, chosen.nodes)
-          if (chosen.size < eligible.size) found += Proposal(chosen.gain / 2 - entry, root, k, eligible)
+          if (chosen.size > 0) found += new Proposal(chosen.gain - entry, root, k, chosen.nodes)
+          if (chosen.size < eligible.size) found += new Proposal(chosen.gain / 2 - entry, root, k, eligible)
         }
       }
     }
-    found.filter(p => allowed(p.key.busy)).sortBy(-_.promise).iterator.take(effort.proposals)
-      .map(p => shipment(p.root, p.key, p.nodes)).toVector
+    found.sortBy(-_.promise).toVector
+  }
+
+  /** @param promise elapsed time that it may save */
+  final class Proposal(val promise: Double, root: Int, key: KeyOfRoot, nodes: Bits) {
+    def busy: Double = key.busy
+    def shipment: Shipment = ShipmentProposals.this.shipment(root, key, nodes)
   }
 
   /**
@@ -151,7 +156,6 @@ private[choose] final class ShipmentProposals(
 }
 
 private object ShipmentProposals {
-  private final case class Proposal(promise: Double, root: Int, key: KeyOfRoot, nodes: Bits)
   private final class Worth(val nodes: Bits, val size: Int, val gain: Double)
 
   // Shard keys tried for a phantom that would feed the second tier.
