@@ -47,8 +47,8 @@ final class FeedingGraph private (val problem: Problem, masks: Array[Mask]) {
   /** Nodes, wider groupings first: each after everything that can feed it. */
   val order: Array[Int] = {
     val sizes = masks.map(_.size)
-    // Twice, and stable: by groups, and by size before that.
-    masks.indices.toArray.sortBy(i => -groups(i)).sortBy(i => -sizes(i))
+    val finest = Sorted.positions(groups.map(-_))
+    Sorted.positions(finest.map(i => -sizes(i).toDouble)).map(finest(_))
   }
 
   /** Position of each node in [[order]]. */
@@ -59,7 +59,7 @@ final class FeedingGraph private (val problem: Problem, masks: Array[Mask]) {
   }
 
   /** Nodes with fewer groups first; of equals the one of lower rank. */
-  private val byGroups: Array[Int] = order.sortBy(groups(_))
+  private val byGroups: Array[Int] = Sorted.positions(order.map(groups(_))).map(order(_))
 
   /** Position of each node among all, those with fewer groups first: what sets of [[feeders]] hold. */
   val groupsRank: Array[Int] = {
@@ -144,6 +144,9 @@ final class FeedingGraph private (val problem: Problem, masks: Array[Mask]) {
 
 object FeedingGraph {
 
+  // What a pair weighs against a width of any size.
+  private val PerPair = 1e6
+
   /** Most nodes of a graph; beyond it unions are ranked and cut. */
   val MaxNodes: Int = 2048
 
@@ -184,8 +187,11 @@ object FeedingGraph {
       val ranked = covered.toIndexedSeq
       val kept =
         if (found.size + ranked.size <= room) ranked
-        else ranked.map { case (u, pairs) => (u.size - (pairs.toLong << 32), u) }.sortBy(_._1).take(room - found.size)
-          .map { case (_, u) => u -> 0 }
+        else {
+          // By pairs, those of most first; then by width.
+          val keys = ranked.iterator.map { case (u, pairs) => u.size - pairs * PerPair }.toArray
+          Sorted.positions(keys).iterator.take(room - found.size).map(ranked(_)).toIndexedSeq
+        }
       frontier = kept.map(_._1)
       known ++= frontier
       found ++= frontier

@@ -33,7 +33,7 @@ private[choose] final class ShipmentProposals(
         }
       }
     }
-    found.sortBy(-_.promise).toVector
+    Sorted.positions(found.iterator.map(-_.promise).toArray).iterator.map(found(_)).toVector
   }
 
   /** @param promise elapsed time that it may save */
@@ -141,7 +141,7 @@ private[choose] final class ShipmentProposals(
     new Worth(nodes, size, gain)
   }
 
-  private val phantomsByGroups: Array[Int] = (graph.queryCount until graph.size).toArray.sortBy(graph.groups(_))
+  private val phantomsByGroups: Array[Int] = Sorted.positions(graph.groups.drop(graph.queryCount)).map(_ + graph.queryCount)
 
   // The widest queries, and the phantoms that most of the open queries can be derived from.
   private def roots(open: Bits): Vector[Int] = {
