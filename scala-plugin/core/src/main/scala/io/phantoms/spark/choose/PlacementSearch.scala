@@ -132,7 +132,7 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
   /** The state as a configuration with whole tables. */
   def configuration(state: SearchState): Configuration = {
     val set = state.set
-    val forest = forests.cheapest(set.lfta(state.phantoms), set.ships)
+    val forest = forests.cheapest(FeedingForest.inOrder(graph, set.lfta(state.phantoms).maintained), set.ships)
     new PlacedRelations(graph, shards, tiers).configuration(forest, set.ships, state.shipments)
   }
 }

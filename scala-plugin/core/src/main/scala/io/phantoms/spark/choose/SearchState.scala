@@ -1,5 +1,7 @@
 package io.phantoms.spark.choose
 
+import scala.collection.mutable
+
 /** @param score what the search minimises: elapsed time, and a little of all work so that idle cores are not free */
 private[choose] final class SearchState(
     val set: ShipmentSet,
@@ -41,6 +43,9 @@ private[choose] final class StateCosts(
     ownMerge(node)
   }
 
+  // Shipments that differ in shard keys, or in what comes after the shuffle, have the same tables.
+  private val known = mutable.HashMap.empty[LftaRelations, LftaForest]
+
   def set(shipments: List[Shipment]): ShipmentSet = new ShipmentSet(graph, shipments)
 
   /** Scores shipments with one choice of phantoms after the other. */
@@ -52,7 +57,11 @@ private[choose] final class StateCosts(
       }
     val isFed = set.isFed
     phantoms => {
-      val forest = forests.build(set.lfta(phantoms), set.ships, whole = false)
+      val relations = set.lfta(phantoms)
+      val forest = known.getOrElseUpdate(
+        relations,
+        forests.build(FeedingForest.inOrder(graph, relations.maintained), set.ships, whole = false)
+      )
       val cost = elapsed(forest, set, fed)
       new SearchState(set, phantoms, forest, if (isFed) cost else Double.PositiveInfinity)
     }

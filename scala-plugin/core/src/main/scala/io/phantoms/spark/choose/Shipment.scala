@@ -20,6 +20,14 @@ private[choose] final case class Shipment(
 }
 
 /**
+ * The relations of a map task, all that its tables depend on.
+ *
+ * @param maintained nodes by rank
+ * @param crossing those phantoms among them that cross the shuffle, as queries do
+ */
+private[choose] final case class LftaRelations(maintained: Bits, crossing: Bits)
+
+/**
  * Which nodes a list of shipments ships and which it derives, whatever phantoms the map tasks have.
  *
  * @param shipments of both tiers; a query in none of them is shipped by itself
@@ -30,6 +38,7 @@ private[choose] final class ShipmentSet(graph: FeedingGraph, val shipments: List
   private val derived = new Array[Boolean](graph.size)
   private val shipped = new Array[Shipment](graph.size)
   private val maintained = new Bits(graph.size)
+  private val crossing = new Bits(graph.size)
 
   {
     shipments.foreach { s =>
@@ -43,6 +52,7 @@ private[choose] final class ShipmentSet(graph: FeedingGraph, val shipments: List
     }
     first.foreach { s =>
       maintained += graph.rank(s.root)
+      if (graph.isPhantom(s.root)) crossing += graph.rank(s.root)
       if (shipped(s.root) == null) shipped(s.root) = s
     }
   }
@@ -62,11 +72,11 @@ private[choose] final class ShipmentSet(graph: FeedingGraph, val shipments: List
   /** What the map tasks maintain whatever the phantoms, in the order of [[FeedingForest.inOrder]]. */
   def base: Array[Int] = FeedingForest.inOrder(graph, maintained)
 
-  /** What the map tasks maintain with these phantoms, in the order of [[FeedingForest.inOrder]]. */
-  def lfta(phantoms: Vector[Int]): Array[Int] = {
+  /** What the map tasks maintain with these phantoms. */
+  def lfta(phantoms: Vector[Int]): LftaRelations = {
     val ranks = maintained.copy
     phantoms.foreach(p => if (!derived(p)) ranks += graph.rank(p))
-    FeedingForest.inOrder(graph, ranks)
+    LftaRelations(ranks, crossing)
   }
 
   /** Each relation of the second tier needs a source that is shipped from the map side. */

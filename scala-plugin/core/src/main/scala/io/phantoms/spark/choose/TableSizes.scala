@@ -74,13 +74,23 @@ object TableSizes {
       buckets(largest) = if (buckets(largest) > MinBuckets) buckets(largest) / 2 else 0
     }
 
-    def growable(r: Int): Boolean = buckets(r) > 0 && buckets(r) < most(r) && bytes(r) <= left
-    var candidates = buckets.indices.filter(growable)
-    while (candidates.nonEmpty) {
-      val next = candidates.maxBy(r => space(r) / bytes(r))
-      left -= bytes(next)
-      buckets(next) *= 2
-      candidates = candidates.filter(growable)
+    var growing = true
+    while (growing) {
+      var next = -1
+      var furthest = 0.0
+      var r = 0
+      while (r < buckets.length) {
+        if (buckets(r) > 0 && buckets(r) < most(r) && bytes(r) <= left) {
+          val below = space(r) / bytes(r)
+          if (next < 0 || below > furthest) { next = r; furthest = below }
+        }
+        r += 1
+      }
+      growing = next >= 0
+      if (growing) {
+        left -= bytes(next)
+        buckets(next) *= 2
+      }
     }
     buckets
   }
