@@ -105,7 +105,7 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
     val maintained = set.base
     val promising = for {
       p <- reducing
-      if !set.roots(p)
+      if !set.isRoot(p)
       n = fedBy(p, maintained)
       if n >= 2
     } yield (-n * (model.rowsPerTask - forests.groupsInTask(p)), p)

@@ -31,7 +31,7 @@ private[choose] final class Refinement(
 
   private def moves(current: SearchState, q: Int): Vector[List[Shipment]] = {
     val shipments = current.shipments
-    if (current.set.roots(q)) {
+    if (current.set.isRoot(q)) {
       // Back from the second tier, with all that is derived from it there.
       val without = shipments.filterNot(s => s.isSecondTier && s.root == q)
       if (without.size < shipments.size) Vector(withoutIdle(without)) else Vector.empty

@@ -50,11 +50,7 @@ private[choose] final class StateCosts(
 
   /** Scores shipments with one choice of phantoms after the other. */
   def of(set: ShipmentSet): Vector[Int] => SearchState = {
-    val fed =
-      if (set.second.isEmpty) Map.empty[Int, Vector[TierFeed]]
-      else set.second.groupBy(_.source).map { case (source, shipments) =>
-        source -> tiers.feeds(tiers.sourceOf(source, set.first), shipments)
-      }
+    val fed = feeds(set)
     val isFed = set.isFed
     phantoms => {
       val relations = set.lfta(phantoms)
@@ -67,8 +63,16 @@ private[choose] final class StateCosts(
     }
   }
 
-  private def elapsed(forest: LftaForest, set: ShipmentSet, fed: Map[Int, Vector[TierFeed]]): Double = {
-    val tiered = fed.nonEmpty
+  // By source, a node of the graph; None: there is no second tier.
+  private def feeds(set: ShipmentSet): Option[Array[Vector[TierFeed]]] = Option.when(set.second.nonEmpty) {
+    val bySource = Array.fill(graph.size)(Vector.empty[TierFeed])
+    set.second.groupBy(_.source).foreach { case (source, shipments) =>
+      bySource(source) = tiers.feeds(tiers.sourceOf(source, set.first), shipments)
+    }
+    bySource
+  }
+
+  private def elapsed(forest: LftaForest, set: ShipmentSet, fed: Option[Array[Vector[TierFeed]]]): Double = {
     var mapWork = 0.0
     var reduceWork = 0.0
     var longest = 0.0
@@ -92,7 +96,7 @@ private[choose] final class StateCosts(
           reduceWork += work
           longest = math.max(longest, work / busy)
         }
-        if (tiered) fed.get(node).foreach { feeds =>
+        fed.map(_(node)).filter(_.nonEmpty).foreach { feeds =>
           val work = merge + feeds.iterator.map(_.work).sum
           tierWork += work
           longestTier = math.max(longestTier, work / busy)
@@ -127,10 +131,12 @@ private[choose] final class StateCosts(
   /** What shipping a relation adds that is not shipped yet, when its table works as well as it can. */
   def entry(root: Int, busy: Double): Double = {
     val leaving = forests.groupsInTask(root)
-    val map = model.mapWork(model.rowsPerTask, leaving, CostModel.ProbeCacheBytes, Some(graph.entryBytes(root)))
+    val map = model.rowsPerTask * probeInCache + leaving * shipTime(root)
     map * model.partitions / model.mapParallelism +
       model.mergeWork(leaving, derivations.tableBytes(root, busy)) / speed(busy)
   }
+
+  private val probeInCache = model.probe(CostModel.ProbeCacheBytes)
 
   /** Cores that work on a relation that is busy in so many shards. */
   def speed(busy: Double): Double = math.min(busy, model.parallelism.toDouble)

@@ -33,9 +33,11 @@ private[choose] final case class LftaRelations(maintained: Bits, crossing: Bits)
  * @param shipments of both tiers; a query in none of them is shipped by itself
  */
 private[choose] final class ShipmentSet(graph: FeedingGraph, val shipments: List[Shipment]) {
-  val (second, first) = shipments.partition(_.isSecondTier)
+  val second: List[Shipment] = shipments.filter(_.isSecondTier)
+  val first: List[Shipment] = if (second.isEmpty) shipments else shipments.filterNot(_.isSecondTier)
 
   private val derived = new Array[Boolean](graph.size)
+  private val rooted = new Array[Boolean](graph.size)
   private val shipped = new Array[Shipment](graph.size)
   private val maintained = new Bits(graph.size)
   private val crossing = new Bits(graph.size)
@@ -43,6 +45,7 @@ private[choose] final class ShipmentSet(graph: FeedingGraph, val shipments: List
   {
     shipments.foreach { s =>
       s.derivation.nodes.foreach(derived(_) = true)
+      rooted(s.root) = true
       if (s.isSecondTier) derived(s.root) = true
     }
     var q = 0
@@ -66,8 +69,8 @@ private[choose] final class ShipmentSet(graph: FeedingGraph, val shipments: List
   /** Whether a node crosses the first shuffle if the map tasks have it. */
   val ships: Int => Boolean = node => node < graph.queryCount || shipped(node) != null
 
-  /** The roots of both tiers. */
-  val roots: Set[Int] = shipments.iterator.map(_.root).toSet
+  /** Whether a node is a root of either tier. */
+  def isRoot(node: Int): Boolean = rooted(node)
 
   /** What the map tasks maintain whatever the phantoms, in the order of [[FeedingForest.inOrder]]. */
   def base: Array[Int] = FeedingForest.inOrder(graph, maintained)
@@ -88,7 +91,7 @@ private[choose] final class ShipmentSet(graph: FeedingGraph, val shipments: List
     var at = 0
     while (at < graph.queryCount) {
       val q = graph.queryOrder(at)
-      if (!derived(q) && !roots(q)) left += at
+      if (!derived(q) && !rooted(q)) left += at
       at += 1
     }
     left

@@ -20,7 +20,7 @@ private[choose] final class ShipmentProposals(
     val open = set.open
     val saving = costs.crossing(current)
     val found = mutable.ArrayBuffer.empty[Proposal]
-    for (root <- roots(open) if !set.isDerived(root) && !set.roots(root)) {
+    for (root <- roots(open) if !set.isDerived(root) && !set.isRoot(root)) {
       val below = open & graph.fed(root)
       val seen = mutable.HashSet.empty[Bits]
       shards.candidates(root).foreach { k =>
@@ -58,7 +58,7 @@ private[choose] final class ShipmentProposals(
     val fromShipped = shipped.iterator.map(tiers.sourceOf(_, set.first)).map(s => secondTier(s, open, saving))
       .filter(_.nonEmpty).take(effort.tierSources)
       .flatMap(all => all +: (if (all.size > 1) all.map(List(_)) else Nil)).toVector
-    val fromPhantoms = roots(open).filter(p => graph.isPhantom(p) && !set.roots(p) && !set.isDerived(p))
+    val fromPhantoms = roots(open).filter(p => graph.isPhantom(p) && !set.isRoot(p) && !set.isDerived(p))
       .take(effort.tierSources).flatMap { root =>
         val below = open & graph.fed(root)
         shards.candidates(root).filter(_.key.holders.commonSize(below) > 0).take(TierKeys).map { k =>
@@ -145,13 +145,10 @@ private[choose] final class ShipmentProposals(
 
   // The widest queries, and the phantoms that most of the open queries can be derived from.
   private def roots(open: Bits): Vector[Int] = {
-    val ofSize = Array.fill(graph.queryCount + 1)(mutable.ArrayBuffer.empty[Int])
-    phantomsByGroups.foreach { p =>
-      val n = open.commonSize(graph.fed(p))
-      if (n >= 2) ofSize(n) += p
-    }
+    val coarser = phantomsByGroups.map(p => open.commonSize(graph.fed(p)))
+    val phantoms = Sorted.positions(coarser.map(-_.toDouble)).iterator.takeWhile(coarser(_) >= 2)
     open.toArray.iterator.take(effort.roots).map(graph.queryOrder(_)).toVector ++
-      ofSize.reverseIterator.flatten.take(effort.roots)
+      phantoms.take(effort.roots).map(phantomsByGroups(_))
   }
 }
 

@@ -64,7 +64,10 @@ object TableSizes {
       Integer.highestOneBit(wanted.toInt)
     }
     def bytes(r: Int): Double = buckets(r).toDouble * entryBytes(r)
-    var left = memory - buckets.indices.iterator.map(bytes).sum
+    var taken = 0.0
+    var i = 0
+    while (i < buckets.length) { taken += bytes(i); i += 1 }
+    var left = memory - taken
 
     // Minimum sizes may have overdrawn the memory: halve the largest tables, then do without the widest ones.
     while (left < 0) {
