@@ -57,8 +57,10 @@ private[choose] final class DerivationBuilder(graph: FeedingGraph, model: CostMo
     val derived = derivation.nodes.toSet
     val left = mutable.ArrayBuffer.empty[Int]
     for (p <- graph.queryCount until graph.size)
-      if (p != root && graph.feeds(root, p) && holds(p) && !derived(p) &&
-        derivation.nodes.count(graph.feeds(p, _)) >= 2) left += p
+      if (
+        p != root && graph.feeds(root, p) && holds(p) && !derived(p) &&
+        derivation.nodes.count(graph.feeds(p, _)) >= 2
+      ) left += p
     var best = derivation
     var gaining = left.nonEmpty
     while (gaining) {

@@ -3,7 +3,6 @@ package io.phantoms.spark.choose
 import scala.collection.immutable.BitSet
 import scala.collection.mutable
 
-
 /** Writes down what a search found: the relations of a forest and of its shipments as a configuration. */
 private[choose] final class PlacedRelations(graph: FeedingGraph, shards: ShardKeys, tiers: TierBuilder) {
 

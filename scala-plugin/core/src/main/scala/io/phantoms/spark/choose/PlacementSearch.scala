@@ -73,7 +73,8 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
     while (improving) {
       val allowed = if (current.shipments.isEmpty) first else (_: Double) => true
       val from = current
-      val one = oneTier.getOrElseUpdate(from, proposals.oneTier(from).map(p => (p.busy, new Trial(from, List(p.shipment)))))
+      val one =
+        oneTier.getOrElseUpdate(from, proposals.oneTier(from).map(p => (p.busy, new Trial(from, List(p.shipment)))))
       val tried = one.iterator.filter(t => allowed(t._1)).take(effort.proposals).map(_._2).toVector ++
         more(from).map(new Trial(from, _))
       val better = tried.sortBy(_.score).take(effort.finalists).map(_.state).minByOption(_.score)

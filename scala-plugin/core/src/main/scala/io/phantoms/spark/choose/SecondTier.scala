@@ -2,7 +2,6 @@ package io.phantoms.spark.choose
 
 import scala.collection.immutable.BitSet
 
-
 /**
  * A relation shipped from the map side whose reduce tasks feed the second tier.
  *
@@ -63,7 +62,8 @@ private[choose] final class TierBuilder(
       val work = model.deriveWork(graph.groups(p), derivations.tableBytes(n, source.busyShards))
       put(n, making(p) + work, graph.groups(n))
     }
-    val finestFirst = if (shipments.size == 1) shipments.toVector else shipments.toVector.sortBy(s => graph.rank(s.root))
+    val finestFirst =
+      if (shipments.size == 1) shipments.toVector else shipments.toVector.sortBy(s => graph.rank(s.root))
     finestFirst.map { s =>
       val node = s.root
       var parent = -1

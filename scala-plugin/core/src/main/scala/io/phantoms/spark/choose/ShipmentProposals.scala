@@ -141,7 +141,8 @@ private[choose] final class ShipmentProposals(
     new Worth(nodes, size, gain)
   }
 
-  private val phantomsByGroups: Array[Int] = Sorted.positions(graph.groups.drop(graph.queryCount)).map(_ + graph.queryCount)
+  private val phantomsByGroups: Array[Int] =
+    Sorted.positions(graph.groups.drop(graph.queryCount)).map(_ + graph.queryCount)
 
   // The widest queries, and the phantoms that most of the open queries can be derived from.
   private def roots(open: Bits): Vector[Int] = {

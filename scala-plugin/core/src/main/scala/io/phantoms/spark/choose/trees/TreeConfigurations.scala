@@ -14,7 +14,6 @@ import io.phantoms.spark.choose.{
   SpaceAllocation
 }
 
-
 /**
  * The aggregate tree of a workload without predicates as configurations. Which relations there are is the tree's to say.
  * The patent computes the stream's children while tuples arrive and everything else from their results. Here that is a
