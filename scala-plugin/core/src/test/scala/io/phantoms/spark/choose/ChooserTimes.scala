@@ -54,8 +54,10 @@ object ChooserTimes {
       if feasible(problem, algorithm)
     ) {
       val (choice, t) = measure(problem, algorithm)
-      println(f"$name%-10s $algorithm%-7s first ${t.first}%9.3f ms, warm ${t.median}%8.3f ms (least ${t.least}%8.3f)  " +
-        f"cost ${choice.cost / 1e9}%8.3f s without ${choice.costWithout / 1e9}%8.3f s")
+      println(
+        f"$name%-10s $algorithm%-7s first ${t.first}%9.3f ms, warm ${t.median}%8.3f ms (least ${t.least}%8.3f)  " +
+          f"cost ${choice.cost / 1e9}%8.3f s without ${choice.costWithout / 1e9}%8.3f s"
+      )
       lines += f"""    {"workload": "$name", "queries": ${problem.queries.size}, "attributes": ${problem.attributes.size}, """ +
         f""""algorithm": "$algorithm", "first_ms": ${t.first}%.3f, "median_ms": ${t.median}%.3f, """ +
         f""""least_ms": ${t.least}%.3f, "runs": ${t.runs}}"""
@@ -67,7 +69,8 @@ object ChooserTimes {
     }
     args.find(_.endsWith(".json")).foreach { path =>
       val cores = Runtime.getRuntime.availableProcessors
-      val head = f"""{"cores": $cores, "java": "${System.getProperty("java.version")}", "cold_ms": $cold%.1f, "times": ["""
+      val head =
+        f"""{"cores": $cores, "java": "${System.getProperty("java.version")}", "cold_ms": $cold%.1f, "times": ["""
       Files.writeString(Path.of(path), lines.result().mkString(s"$head\n", ",\n", "\n]}\n"))
       println(path)
     }
