@@ -10,7 +10,7 @@ SWEEP_ROWS ?= 2000000
 POINTS ?=
 RESUME ?=
 
-.PHONY: demo bench bench-tables bench-encodings sweep papers papers-smap papers-trees papers-windows test \
+.PHONY: demo bench bench-tables bench-encodings bench-chooser sweep papers papers-smap papers-trees papers-windows test \
   lint-scala test-scala test-python lint jar docs-conf clean help
 
 help:
@@ -20,6 +20,7 @@ help:
 	@echo "                                    plain Spark and plugin, 2 to 64 sets, coarse to fine"
 	@echo "make papers                         the papers' figures and tables, recomputed"
 	@echo "make bench-tables [FULL=full]       what a row costs in the tables, beside plain arrays"
+	@echo "make bench-chooser                  how long a choice takes"
 	@echo "make bench-encodings PARQUET=dir SQL=file"
 	@echo "                                    what a query's blocks weigh, and what encoding them costs"
 	@echo "make test                           Scala and Python suites and linters"
@@ -53,6 +54,10 @@ sweep: $(VENV)/.dev jar
 # The tables alone, without Spark around them.
 bench-tables:
 	./build/sbt "bench/Jmh/runMain io.phantoms.spark.bench.TableReport benchmarks/results/tables.json $(FULL)"
+
+# How long a choice takes, by workload and algorithm.
+bench-chooser:
+	./build/sbt "core/Test/runMain io.phantoms.spark.choose.ChooserTimes benchmarks/results/chooser.json"
 
 # What blocks weigh in several encodings: PARQUET is a data set, SQL a file with a query over the view t.
 bench-encodings:

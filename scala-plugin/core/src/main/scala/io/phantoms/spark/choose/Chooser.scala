@@ -1,5 +1,7 @@
 package io.phantoms.spark.choose
 
+import scala.collection.mutable
+
 import io.phantoms.spark.choose.trees.TreeConfigurations
 
 /** Entry point of the package: which relations to maintain for a set of queries, or that nothing should be shared. */
@@ -41,14 +43,18 @@ object Chooser {
     }
   }
 
-  private final case class Candidate(name: String, configuration: Configuration, cost: Double) {
+  private final case class Candidate(name: String, configuration: Configuration, estimate: ConfigurationEstimate) {
+    val cost: Double = estimate.elapsed
+
+    // Of all tasks.
+    def work: Double = estimate.relations.iterator.map(_.cost).sum
     def runnerUp(problem: Problem): RunnerUp = RunnerUp(s"$name ${Notation(problem).render(configuration)}", cost)
   }
 
   /** The algorithm's answer, then the others it looked at. */
   private def considered(problem: Problem, algorithm: String): Seq[Candidate] = {
     def candidates(name: String, configurations: Seq[Configuration]) =
-      configurations.map(c => Candidate(name, c, estimate(problem, c).elapsed)).sortBy(_.cost)
+      configurations.map(c => Candidate(name, c, estimate(problem, c))).sortBy(_.cost)
     algorithm match {
       case "trees" => candidates("the greedy tree", TreeConfigurations.greedy(problem))
       case "steiner" => candidates("the randomized tree", TreeConfigurations.randomized(problem))
@@ -66,9 +72,15 @@ object Chooser {
   private def placed(problem: Problem, algorithm: String): Seq[Candidate] = {
     val search =
       new PlacementSearch(new FeedingGraph(problem), new CostModel(problem), SpaceAllocation.SupernodeLinear)
-    def candidate(name: String, state: PlacementSearch.State) = {
-      val configuration = search.configuration(state)
-      Candidate(name, configuration, estimate(problem, configuration).elapsed)
+    val configurations = mutable.HashMap.empty[SearchState, (Configuration, ConfigurationEstimate)]
+    def candidate(name: String, state: SearchState) = {
+      val (configuration, estimated) = configurations.getOrElseUpdate(
+        state, {
+          val c = search.configuration(state)
+          (c, estimate(problem, c))
+        }
+      )
+      Candidate(name, configuration, estimated)
     }
     val smap = search.smap
     val byGc = candidate("SMAP's answer", smap)
@@ -78,20 +90,16 @@ object Chooser {
       val one = Seq(candidate("one shuffle", placed), byGc).sortBy(_.cost)
       if (!problem.secondTier) one
       else {
-        val starts = if (problem.queries.size <= FewQueries) Seq(placed, smap) else Seq(placed)
+        val starts = if (problem.queries.size <= FewQueries) Seq(placed, smap).distinct else Seq(placed)
         val two = starts.map(s => candidate("two shuffles", search.secondTier(s))).minBy(_.cost)
-        val pays = two.cost < ClearGain * one.head.cost &&
-          work(problem, two.configuration) <= work(problem, one.head.configuration)
+        // A gain in elapsed time from idle cores alone was not seen where it was measured: two tiers then took a quarter
+        // more CPU time than one.
+        val pays = two.cost < ClearGain * one.head.cost && two.work <= one.head.work
         // Cheaper by too little to be taken is no runner-up that the choice is ahead of.
         if (pays) two +: one else if (two.cost < one.head.cost) one else one :+ two
       }
     }
   }
-
-  // Of all tasks. A gain in elapsed time from idle cores alone was not seen where it was measured: two tiers then took a
-  // quarter more CPU time than one.
-  private def work(problem: Problem, configuration: Configuration): Double =
-    estimate(problem, configuration).relations.iterator.map(_.cost).sum
 
   /** Up to so many queries the second tier is also looked for from scratch. */
   private val FewQueries: Int = 64

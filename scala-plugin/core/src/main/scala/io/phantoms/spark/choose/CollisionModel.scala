@@ -26,7 +26,7 @@ object CollisionModel {
       val second = first * (g - 2) / (3 * b)
       val third = second * (g - 3) / (4 * b)
       clamp(first - second + third)
-    } else clamp(1 + b / g * Math.expm1(g * logEmpty(b)))
+    } else clamp(1 + b / g * expMinusOne(g * logEmpty(b)))
 
   /** Eq 15: the rate of random data divided by the flow length. */
   def clustered(g: Double, b: Double, la: Double): Double = random(g, b) / math.max(1.0, la)
@@ -47,8 +47,15 @@ object CollisionModel {
   // ln(1 - 1/b); the series is exact to the last digits for large b and much cheaper in the search's inner loop.
   private def logEmpty(b: Double): Double = {
     val e = 1 / b
-    if (b >= 4096) -e * (1 + e * (0.5 + e * (1.0 / 3))) else Math.log1p(-e)
+    if (b >= 4096) -e * (1 + e * (0.5 + e * (1.0 / 3)))
+    else if (b >= 128) {
+      val low = 1.0 / 5 + e * (1.0 / 6 + e * (1.0 / 7 + e * (1.0 / 8)))
+      -e * (1 + e * (0.5 + e * (1.0 / 3 + e * (0.25 + e * low))))
+    } else Math.log1p(-e)
   }
+
+  // exp(x) - 1: digits cancel only near 0, and exp is the cheaper function.
+  private def expMinusOne(x: Double): Double = if (x < -1) math.exp(x) - 1 else Math.expm1(x)
 
   private def clamp(x: Double): Double = math.min(1.0, math.max(0.0, x))
 }

@@ -25,12 +25,15 @@ private[choose] final class CostModel(problem: Problem) {
   /** Shipping one entry of this size (SMAP's c2, grown by the width of the entry). */
   def c2(entryBytes: Int): Double = machine.c2 + machine.c2PerByte * math.max(0, entryBytes - EntryBytes)
 
+  // Of the probability that a row is in another task.
+  private val lnElsewhere = Math.log1p(-1.0 / partitions)
+
   /** Groups one map task expects to see when the runs of a group fall into tasks at random. */
   def groupsInTask(groups: Double, flowLength: Double): Double =
     if (partitions == 1) math.min(groups, rows)
     else {
       val runs = math.max(1.0, rows / (groups * flowLength))
-      math.min(math.min(groups, rowsPerTask), -groups * Math.expm1(runs * Math.log1p(-1.0 / partitions)))
+      math.min(math.min(groups, rowsPerTask), -groups * Math.expm1(runs * lnElsewhere))
     }
 
   /**
@@ -118,12 +121,15 @@ private[choose] final class CostModel(problem: Problem) {
    * as hosts and ports do: the most frequent of n values then holds 1 / (1 + 1/2 + ... + 1/n) of the entries.
    */
   def busyShards(shards: Int, shardKey: BitSet, keys: BitSet): Double =
+    busyShards(shards, math.max(1.0, problem.statistics.groups(shardKey)), shardKey == keys)
+
+  /**
+   * @param values groups of the shard key
+   * @param whole whether it is the key of the whole relation
+   */
+  def busyShards(shards: Int, values: => Double, whole: Boolean): Double =
     if (shards <= 1) 1.0
-    else {
-      val values = math.max(1.0, problem.statistics.groups(shardKey))
-      val spread = if (shardKey == keys) values else math.max(1.0, math.log(values) + EulerGamma)
-      math.min(shards.toDouble, spread)
-    }
+    else math.min(shards.toDouble, if (whole) values else math.max(1.0, math.log(values) + EulerGamma))
 
   /**
    * Elapsed time of a shared execution.

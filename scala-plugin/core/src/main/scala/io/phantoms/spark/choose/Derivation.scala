@@ -1,5 +1,8 @@
 package io.phantoms.spark.choose
 
+import scala.collection.immutable.BitSet
+import scala.collection.mutable
+
 /**
  * Relations derived in the reduce task that merged `root`.
  *
@@ -26,51 +29,79 @@ private[choose] final class DerivationBuilder(graph: FeedingGraph, model: CostMo
 
   /** Derives each node from the available relation with fewest groups. */
   def derive(root: Int, nodes: Iterable[Int], busyShards: Double): Derivation = {
-    val ordered = nodes.toVector.sortBy(graph.rank(_))
-    val available = root +: ordered
-    val parents = ordered.map(n => cheapest(available, n))
-    val work = ordered.indices.iterator.map { i =>
-      model.deriveWork(graph.groups(parents(i)), tableBytes(ordered(i), busyShards)) +
-        model.emitWork(graph.groups(ordered(i)), graph.queriesOf(ordered(i)).size)
-    }.sum
-    Derivation(root, ordered, parents, busyShards, work)
+    val ordered = FeedingForest.inOrder(graph, nodes)
+    val available = new Bits(graph.size)
+    available += graph.groupsRank(root)
+    var i = 0
+    while (i < ordered.length) { available += graph.groupsRank(ordered(i)); i += 1 }
+    val parents = new Array[Int](ordered.length)
+    var work = 0.0
+    i = 0
+    while (i < ordered.length) {
+      val node = ordered(i)
+      parents(i) = graph.cheapestFeeder(available, node)
+      work += model.deriveWork(graph.groups(parents(i)), tableBytes(node, busyShards)) + emitWork(node)
+      i += 1
+    }
+    Derivation(root, ordered.toVector, parents.toVector, busyShards, work)
   }
 
-  /** Adds derived phantoms as long as one saves more merging than it costs. */
-  def withPhantoms(derivation: Derivation, contains: Int => Boolean): Derivation = {
+  /** Writing a node's results. */
+  def emitWork(node: Int): Double =
+    if (graph.isPhantom(node)) 0.0 else model.emitWork(graph.groups(node), graph.queries(node).size)
+
+  /** Adds derived phantoms that hold the shard key as long as one saves more merging than it costs. */
+  def withPhantoms(derivation: Derivation, shardKey: BitSet): Derivation = {
     val root = derivation.root
-    val candidates = (graph.queryCount until graph.size).filter(p =>
-      p != root && graph.feeds(root, p) && contains(p) && derivation.nodes.count(graph.feeds(p, _)) >= 2
-    )
+    val holds = graph.holder(shardKey)
+    val derived = derivation.nodes.toSet
+    val left = mutable.ArrayBuffer.empty[Int]
+    for (p <- graph.queryCount until graph.size)
+      if (
+        p != root && graph.feeds(root, p) && holds(p) && !derived(p) &&
+        derivation.nodes.count(graph.feeds(p, _)) >= 2
+      ) left += p
     var best = derivation
-    var left = candidates.toSet -- derivation.nodes
     var gaining = left.nonEmpty
     while (gaining) {
-      val gains = left.iterator.map(p => (gain(best, p), p)).filter(_._1 > 0)
-      gaining = gains.hasNext
+      val gains = new PhantomGains(best)
+      var most = 0.0
+      var phantom = -1
+      left.foreach { p =>
+        val gain = gains(p)
+        if (gain > most) { most = gain; phantom = p }
+      }
+      gaining = phantom >= 0
       if (gaining) {
-        val (_, phantom) = gains.maxBy { case (g, p) => (g, -p) }
         best = derive(root, best.nodes :+ phantom, best.busyShards)
         left -= phantom
+        gaining = left.nonEmpty
       }
     }
     best
   }
 
-  /** The finer of the available relations with fewest groups. */
-  def cheapest(available: Seq[Int], node: Int): Int =
-    available.iterator.filter(graph.feeds(_, node)).minBy(graph.groups(_))
+  /** What a phantom derived as well would save. */
+  private final class PhantomGains(derivation: Derivation) {
+    private val nodes = derivation.nodes.toArray
+    private val parentGroups = derivation.parents.iterator.map(graph.groups(_)).toArray
+    private val entry = nodes.map(n => model.mergeTime(tableBytes(n, derivation.busyShards)))
+    private val available = new Bits(graph.size)
+    available += graph.groupsRank(derivation.root)
+    nodes.foreach(n => available += graph.groupsRank(n))
 
-  private def gain(derivation: Derivation, phantom: Int): Double = {
-    val groups = graph.groups(phantom)
-    val saved = derivation.nodes.indices.iterator.filter(i => graph.feeds(phantom, derivation.nodes(i))).map { i =>
-      val fewer = math.max(0.0, graph.groups(derivation.parents(i)) - groups)
-      model.deriveWork(fewer, tableBytes(derivation.nodes(i), derivation.busyShards))
-    }.sum
-    saved - model.deriveWork(
-      graph.groups(cheapest(derivation.root +: derivation.nodes, phantom)),
-      tableBytes(phantom, derivation.busyShards)
-    )
+    def apply(phantom: Int): Double = {
+      val groups = graph.groups(phantom)
+      var saved = 0.0
+      var i = 0
+      while (i < nodes.length) {
+        val fewer = parentGroups(i) - groups
+        if (fewer > 0 && graph.feeds(phantom, nodes(i))) saved += fewer * entry(i)
+        i += 1
+      }
+      val from = graph.groups(graph.cheapestFeeder(available, phantom))
+      saved - model.deriveWork(from, tableBytes(phantom, derivation.busyShards))
+    }
   }
 
   /** Bytes of a relation's table in each of the tasks it is spread over. */

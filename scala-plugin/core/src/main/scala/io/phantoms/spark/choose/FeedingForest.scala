@@ -5,13 +5,17 @@ private[choose] object FeedingForest {
 
   /** These nodes, each after everything that can feed it. */
   def inOrder(graph: FeedingGraph, nodes: Iterable[Int]): Array[Int] = {
-    val ranks = new Array[Int](nodes.size)
+    val ranks = new Bits(graph.size)
+    nodes.foreach(n => ranks += graph.rank(n))
+    inOrder(graph, ranks)
+  }
+
+  /** The nodes of these ranks. */
+  def inOrder(graph: FeedingGraph, ranks: Bits): Array[Int] = {
+    val nodes = ranks.toArray
     var i = 0
-    nodes.foreach { n => ranks(i) = graph.rank(n); i += 1 }
-    java.util.Arrays.sort(ranks)
-    i = 0
-    while (i < ranks.length) { ranks(i) = graph.order(ranks(i)); i += 1 }
-    ranks
+    while (i < nodes.length) { nodes(i) = graph.order(nodes(i)); i += 1 }
+    nodes
   }
 
   /**
@@ -23,27 +27,15 @@ private[choose] object FeedingForest {
    */
   def parents(graph: FeedingGraph, nodes: Array[Int], passing: Int => Boolean): Array[Int] = {
     val parent = new Array[Int](nodes.length)
-    val feeders = new Array[Int](nodes.length) // positions of the tables so far
-    var tables = 0
+    val positions = new Array[Int](graph.size)
+    val tables = new Bits(graph.size)
     var i = 0
     while (i < nodes.length) {
       val node = nodes(i)
-      var best = -1
-      var fewest = Double.PositiveInfinity
-      var j = 0
-      while (j < tables) {
-        val feeder = nodes(feeders(j))
-        if (graph.groups(feeder) < fewest && graph.feeds(feeder, node)) {
-          best = feeders(j)
-          fewest = graph.groups(feeder)
-        }
-        j += 1
-      }
-      parent(i) = best
-      if (!passing(node)) {
-        feeders(tables) = i
-        tables += 1
-      }
+      val feeder = graph.cheapestFeeder(tables, node)
+      parent(i) = if (feeder < 0) -1 else positions(feeder)
+      positions(node) = i
+      if (!passing(node)) tables += graph.groupsRank(node)
       i += 1
     }
     parent
@@ -66,7 +58,29 @@ private[choose] object FeedingForest {
       }
       i += 1
     }
-    if (idle == 0) nodes else nodes.indices.iterator.filter(children(_) >= 0).map(nodes(_)).toArray
+    if (idle == 0) nodes
+    else {
+      val left = new Array[Int](nodes.length - idle)
+      var n = 0
+      i = 0
+      while (i < nodes.length) {
+        if (children(i) >= 0) { left(n) = nodes(i); n += 1 }
+        i += 1
+      }
+      left
+    }
+  }
+
+  /** The nodes that satisfy a predicate, in their order. */
+  def kept(nodes: Array[Int], keeps: Int => Boolean): Array[Int] = {
+    val left = new Array[Int](nodes.length)
+    var n = 0
+    var i = 0
+    while (i < nodes.length) {
+      if (keeps(nodes(i))) { left(n) = nodes(i); n += 1 }
+      i += 1
+    }
+    if (n == nodes.length) nodes else java.util.Arrays.copyOf(left, n)
   }
 
   /** Nodes and parents after every idle relation has gone, and those that became idle by it. */

@@ -47,7 +47,8 @@ final class FeedingGraph private (val problem: Problem, masks: Array[Mask]) {
   /** Nodes, wider groupings first: each after everything that can feed it. */
   val order: Array[Int] = {
     val sizes = masks.map(_.size)
-    masks.indices.toArray.sortBy(i => (-sizes(i), -groups(i), i))
+    val finest = Sorted.positions(groups.map(-_))
+    Sorted.positions(finest.map(i => -sizes(i).toDouble)).map(finest(_))
   }
 
   /** Position of each node in [[order]]. */
@@ -55,6 +56,76 @@ final class FeedingGraph private (val problem: Problem, masks: Array[Mask]) {
     val r = new Array[Int](size)
     order.iterator.zipWithIndex.foreach { case (node, at) => r(node) = at }
     r
+  }
+
+  /** Nodes with fewer groups first; of equals the one of lower rank. */
+  private val byGroups: Array[Int] = Sorted.positions(order.map(groups(_))).map(order(_))
+
+  /** Position of each node among all, those with fewer groups first: what sets of [[feeders]] hold. */
+  val groupsRank: Array[Int] = {
+    val r = new Array[Int](size)
+    var at = 0
+    while (at < size) { r(byGroups(at)) = at; at += 1 }
+    r
+  }
+
+  private val feedersOf = new Array[Bits](size)
+
+  /** The nodes that can feed a node, by their [[groupsRank]]. */
+  def feeders(node: Int): Bits = {
+    if (feedersOf(node) == null) {
+      val finer = new Bits(size)
+      var at = 0
+      while (at < size) {
+        if (feeds(byGroups(at), node)) finer += at
+        at += 1
+      }
+      feedersOf(node) = finer
+    }
+    feedersOf(node)
+  }
+
+  /** Of the available nodes, by their [[groupsRank]], the one with fewest groups that can feed a node; -1: none can. */
+  def cheapestFeeder(available: Bits, node: Int): Int = {
+    val at = available.firstCommon(feeders(node))
+    if (at < 0) -1 else byGroups(at)
+  }
+
+  /** The queries' nodes by rank, finest first. */
+  val queryOrder: Array[Int] = order.filter(!isPhantom(_))
+
+  private val fedBy = new Array[Bits](size)
+
+  /** The queries that a node can feed, by their position in [[queryOrder]]. */
+  def fed(node: Int): Bits = {
+    if (fedBy(node) == null) {
+      val coarser = new Bits(queryCount)
+      var at = 0
+      while (at < queryCount) {
+        if (feeds(node, queryOrder(at))) coarser += at
+        at += 1
+      }
+      fedBy(node) = coarser
+    }
+    fedBy(node)
+  }
+
+  /** The queries' nodes that hold all these attributes, by their position in [[queryOrder]]. */
+  def holding(attributes: BitSet): Bits = {
+    val found = new Bits(queryCount)
+    val holds = holder(attributes)
+    var at = 0
+    while (at < queryCount) {
+      if (holds(queryOrder(at))) found += at
+      at += 1
+    }
+    found
+  }
+
+  /** Whether a node holds all these attributes. */
+  def holder(attributes: BitSet): Int => Boolean = {
+    val held = Mask(attributes, width)
+    node => held.subsetOf(masks(node))
   }
 
   /** The queries that ask for a node's grouping; none: a phantom. */
@@ -72,6 +143,9 @@ final class FeedingGraph private (val problem: Problem, masks: Array[Mask]) {
 }
 
 object FeedingGraph {
+
+  // What a pair weighs against a width of any size.
+  private val PerPair = 1e6
 
   /** Most nodes of a graph; beyond it unions are ranked and cut. */
   val MaxNodes: Int = 2048
@@ -113,7 +187,11 @@ object FeedingGraph {
       val ranked = covered.toIndexedSeq
       val kept =
         if (found.size + ranked.size <= room) ranked
-        else ranked.sortBy { case (u, pairs) => (-pairs, u.size) }.take(room - found.size)
+        else {
+          // By pairs, those of most first; then by width.
+          val keys = ranked.iterator.map { case (u, pairs) => u.size - pairs * PerPair }.toArray
+          Sorted.positions(keys).iterator.take(room - found.size).map(ranked(_)).toIndexedSeq
+        }
       frontier = kept.map(_._1)
       known ++= frontier
       found ++= frontier

@@ -35,21 +35,22 @@ private[choose] final class LftaForestBuilder(
   /** Whether a table of any size would let most entries through: the task sees almost as many groups as rows. */
   def irreducible(node: Int): Boolean = groupsInTask(node) > model.rowsPerTask * PassAbove
 
+  private val hopelessTable: Array[Boolean] = Array.tabulate(graph.size)(irreducible)
+
   /**
-   * @param relations nodes to maintain; phantoms that turn out to feed fewer than two relations are left out
+   * @param ordered nodes to maintain in the order of [[FeedingForest.inOrder]]; phantoms that turn out to feed fewer than
+   *   two relations are left out
    * @param ships whether the evictions of a node cross the shuffle
    * @param whole round the tables to powers of two
    */
   def build(
-      relations: Iterable[Int],
+      ordered: Array[Int],
       ships: Int => Boolean,
       whole: Boolean,
       memory: Double = memory
   ): LftaForest = {
-    val ordered = FeedingForest.inOrder(graph, relations)
     // A relation sees no more entries than the task has rows, so what does not reduce them reduces nothing.
-    val passing = new Array[Boolean](graph.size)
-    ordered.foreach(n => passing(n) = irreducible(n))
+    val passing = hopelessTable.clone()
     var forest = attempt(ordered, ships, passing, whole, memory)
     while (markPassing(forest, passing)) forest = attempt(ordered, ships, passing, whole, memory)
     forest
@@ -58,8 +59,8 @@ private[choose] final class LftaForestBuilder(
   /**
    * Whole tables in all of the memory, or in a part of it: where fewer evictions are not worth slower probes.
    */
-  def cheapest(relations: Iterable[Int], ships: Int => Boolean): LftaForest =
-    Iterator.iterate(memory)(_ / 2).take(Halvings).map(build(relations, ships, whole = true, _)).minBy(work(_, ships))
+  def cheapest(ordered: Array[Int], ships: Int => Boolean): LftaForest =
+    Iterator.iterate(memory)(_ / 2).take(Halvings).map(build(ordered, ships, whole = true, _)).minBy(work(_, ships))
 
   /** Time one map task spends on the tables, and reduce tasks on merging what it ships. */
   private def work(forest: LftaForest, ships: Int => Boolean): Double = forest.nodes.indices.iterator.map { i =>
@@ -89,10 +90,41 @@ private[choose] final class LftaForestBuilder(
       }
       i += 1
     }
-    if (!hopeless && poor > 0)
-      nodes.indices.filter(i => !passing(nodes(i)) && forest.evictions(i) > forest.fed(i) * PassAbove)
-        .sortBy(i => -forest.evictions(i) / forest.fed(i)).take((poor + 2) / 3).foreach(i => passing(nodes(i)) = true)
+    if (!hopeless && poor > 0) markWorst(forest, passing, poor)
     hopeless || poor > 0
+  }
+
+  // Of `poor` tables that reduce too little the third that reduces least.
+  private def markWorst(forest: LftaForest, passing: Array[Boolean], poor: Int): Unit = {
+    val at = new Array[Int](poor)
+    val leaving = new Array[Double](poor)
+    var n = 0
+    var i = 0
+    while (i < forest.nodes.length) {
+      if (!passing(forest.nodes(i)) && forest.evictions(i) > forest.fed(i) * PassAbove) {
+        at(n) = i
+        leaving(n) = forest.evictions(i) / forest.fed(i)
+        n += 1
+      }
+      i += 1
+    }
+    val sorted = leaving.clone()
+    java.util.Arrays.sort(sorted)
+    val worst = (poor + 2) / 3
+    val least = sorted(poor - worst)
+    // Of equals the first: so many of those that are just bad enough.
+    var equal = worst
+    i = 0
+    while (i < poor) { if (leaving(i) > least) equal -= 1; i += 1 }
+    i = 0
+    while (i < poor) {
+      if (leaving(i) > least) passing(forest.nodes(at(i))) = true
+      else if (leaving(i) == least && equal > 0) {
+        passing(forest.nodes(at(i))) = true
+        equal -= 1
+      }
+      i += 1
+    }
   }
 
   private def attempt(
@@ -102,8 +134,8 @@ private[choose] final class LftaForestBuilder(
       whole: Boolean,
       memory: Double
   ): LftaForest = {
-    val (nodes, parent) =
-      FeedingForest.useful(graph, ordered.filter(n => ships(n) || !passing(n)), passing(_), ships)
+    val kept = FeedingForest.kept(ordered, n => ships(n) || !passing(n))
+    val (nodes, parent) = FeedingForest.useful(graph, kept, passing(_), ships)
     val buckets = tables(nodes, parent, ships, passing, whole, memory)
     val fed = new Array[Double](nodes.length)
     val evictions = new Array[Double](nodes.length)

@@ -166,7 +166,13 @@ final case class Configuration(relations: Vector[Relation]) {
     require(derivedBelow(i).forall(d => key.subsetOf(relations(d).keys)), s"relation $i: shard key splits a child")
   }
 
-  def children(parent: Int): Vector[Int] = relations.indices.filter(relations(_).parent == parent).toVector
+  private lazy val childrenOf: Vector[Vector[Int]] = {
+    val found = Vector.fill(relations.size)(Vector.newBuilder[Int])
+    relations.indices.foreach(i => if (relations.isDefinedAt(relations(i).parent)) found(relations(i).parent) += i)
+    found.map(_.result())
+  }
+
+  def children(parent: Int): Vector[Int] = childrenOf(parent)
 
   /** Whether relation `i` is complete in the second reduce stage only. */
   def inSecondTier(i: Int): Boolean =

@@ -3,8 +3,6 @@ package io.phantoms.spark.choose
 import scala.collection.immutable.BitSet
 import scala.collection.mutable
 
-import io.phantoms.spark.choose.PlacementSearch.Shipment
-
 /** Writes down what a search found: the relations of a forest and of its shipments as a configuration. */
 private[choose] final class PlacedRelations(graph: FeedingGraph, shards: ShardKeys, tiers: TierBuilder) {
 

@@ -1,9 +1,6 @@
 package io.phantoms.spark.choose
 
 import scala.collection.immutable.BitSet
-import scala.collection.mutable
-
-import io.phantoms.spark.choose.PlacementSearch.Shipment
 
 /**
  * A relation shipped from the map side whose reduce tasks feed the second tier.
@@ -52,26 +49,50 @@ private[choose] final class TierBuilder(
   /** Feeds each shipment from what costs least: finest shipments first, so that each may feed those after it. */
   def feeds(source: TierSource, shipments: Seq[Shipment]): Vector[TierFeed] = {
     val Derivation(root, nodes, parents, _, _) = source.derivation
-    // What it takes to have a node's groups in these tasks, besides merging the source.
-    val making = mutable.Map(root -> 0.0)
-    nodes.zip(parents).foreach { case (n, p) =>
-      making(n) = making(p) + model.deriveWork(graph.groups(p), derivations.tableBytes(n, source.busyShards))
+    // What it takes to have a node's groups in these tasks, besides merging the source, and entries of the node there.
+    val there = new Bits(graph.size)
+    def put(node: Int, work: Double, groups: Double): Unit = {
+      there += graph.rank(node)
+      making(node) = work
+      entries(node) = groups
     }
-    val entries = mutable.Map.from(making.keys.map(n => n -> graph.groups(n)))
-    shipments.toVector.sortBy(s => graph.rank(s.derivation.root)).map { s =>
-      val node = s.derivation.root
-      val fed = entries.keys.filter(graph.feeds(_, node)).map { parent =>
-        val partials = partialGroups(source, node, entries(parent))
-        (making(parent) + feedWork(source, node, entries(parent), partials), parent, partials)
+    put(root, 0.0, graph.groups(root))
+    nodes.indices.foreach { i =>
+      val (n, p) = (nodes(i), parents(i))
+      val work = model.deriveWork(graph.groups(p), derivations.tableBytes(n, source.busyShards))
+      put(n, making(p) + work, graph.groups(n))
+    }
+    val finestFirst =
+      if (shipments.size == 1) shipments.toVector else shipments.toVector.sortBy(s => graph.rank(s.root))
+    finestFirst.map { s =>
+      val node = s.root
+      var parent = -1
+      var partials = 0.0
+      var work = Double.PositiveInfinity
+      var rank = there.next(0)
+      while (rank >= 0) {
+        val feeder = graph.order(rank)
+        if (graph.feeds(feeder, node)) {
+          val shipped = partialGroups(source, node, entries(feeder))
+          val cost = making(feeder) + feedWork(source, node, entries(feeder), shipped)
+          if (cost < work || parent < 0) {
+            parent = feeder
+            partials = shipped
+            work = cost
+          }
+        }
+        rank = there.next(rank + 1)
       }
-      val (work, parent, partials) = fed.minBy { case (w, p, _) => (w, graph.rank(p)) }
-      making(node) = 0.0
-      entries(node) = partials
+      put(node, 0.0, partials)
       val merge = model.tierMergeWork(partials, derivations.tableBytes(node, s.busyShards)) +
-        model.emitWork(graph.groups(node), graph.queriesOf(node).size) + s.derivation.work
+        derivations.emitWork(node) + s.derivation.work
       TierFeed(s, parent, partials, work, merge)
     }
   }
+
+  // Of the nodes that are there while [[feeds]] runs.
+  private val making = new Array[Double](graph.size)
+  private val entries = new Array[Double](graph.size)
 
   /** Elapsed time that one relation adds, fed from the source itself. */
   def rootCost(source: TierSource, node: Int, busyShards: Double): Double = {

@@ -15,7 +15,7 @@ final class ConfigurationTree(parents: Array[Int]) {
     var i = 0
     while (i < size) {
       val p = parents(i)
-      require(p >= -1 && p < i, s"relation $i: its parent must precede it")
+      if (p < -1 || p >= i) throw new IllegalArgumentException(s"relation $i: its parent must precede it")
       if (p >= 0) children(p) += 1
       i += 1
     }

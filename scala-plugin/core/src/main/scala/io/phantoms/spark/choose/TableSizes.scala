@@ -64,7 +64,10 @@ object TableSizes {
       Integer.highestOneBit(wanted.toInt)
     }
     def bytes(r: Int): Double = buckets(r).toDouble * entryBytes(r)
-    var left = memory - buckets.indices.iterator.map(bytes).sum
+    var taken = 0.0
+    var i = 0
+    while (i < buckets.length) { taken += bytes(i); i += 1 }
+    var left = memory - taken
 
     // Minimum sizes may have overdrawn the memory: halve the largest tables, then do without the widest ones.
     while (left < 0) {
@@ -74,13 +77,23 @@ object TableSizes {
       buckets(largest) = if (buckets(largest) > MinBuckets) buckets(largest) / 2 else 0
     }
 
-    def growable(r: Int): Boolean = buckets(r) > 0 && buckets(r) < most(r) && bytes(r) <= left
-    var candidates = buckets.indices.filter(growable)
-    while (candidates.nonEmpty) {
-      val next = candidates.maxBy(r => space(r) / bytes(r))
-      left -= bytes(next)
-      buckets(next) *= 2
-      candidates = candidates.filter(growable)
+    var growing = true
+    while (growing) {
+      var next = -1
+      var furthest = 0.0
+      var r = 0
+      while (r < buckets.length) {
+        if (buckets(r) > 0 && buckets(r) < most(r) && bytes(r) <= left) {
+          val below = space(r) / bytes(r)
+          if (next < 0 || below > furthest) { next = r; furthest = below }
+        }
+        r += 1
+      }
+      growing = next >= 0
+      if (growing) {
+        left -= bytes(next)
+        buckets(next) *= 2
+      }
     }
     buckets
   }

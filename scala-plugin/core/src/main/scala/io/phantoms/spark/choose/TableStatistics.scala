@@ -34,7 +34,8 @@ final case class TableStatistics(
   // Widest first, then fewest groups: the order in which a cover takes them.
   private val parts: Array[TableStatistics.Part] = known.toArray.filter(_._1.nonEmpty)
     .map { case (keys, n) => TableStatistics.Part(keys.toBitMask, math.min(most, math.max(1.0, n))) }
-    .sortBy(p => (-p.keys.iterator.map(java.lang.Long.bitCount).sum, p.groups, p.keys.mkString(",")))
+    .map(p => ((-p.keys.iterator.map(java.lang.Long.bitCount).sum, p.groups, p.keys.mkString(",")), p)).sortBy(_._1)
+    .map(_._2)
 
   override def flowLength(keys: BitSet): Double = flowLengths.getOrElse(keys, flowLength)
 
@@ -47,27 +48,46 @@ final case class TableStatistics(
     else known.get(keys).fold(estimated(keys.toBitMask))(n => math.min(most, math.max(1.0, n)))
 
   private def estimated(keys: Array[Long]): Double = {
-    val subsets = parts.filter(p => TableStatistics.subset(p.keys, keys))
-    val atLeast = subsets.foldLeft(1.0)((n, p) => math.max(n, p.groups))
-    val atMost = parts.foldLeft(most)((n, p) => if (TableStatistics.subset(keys, p.keys)) math.min(n, p.groups) else n)
+    val subsets = new Array[TableStatistics.Part](parts.length)
+    var count = 0
+    var atLeast = 1.0
+    var atMost = most
+    var i = 0
+    while (i < parts.length) {
+      val part = parts(i)
+      if (TableStatistics.subset(part.keys, keys)) {
+        subsets(count) = part
+        count += 1
+        atLeast = math.max(atLeast, part.groups)
+      }
+      if (TableStatistics.subset(keys, part.keys)) atMost = math.min(atMost, part.groups)
+      i += 1
+    }
     // Two covers, from the widest part down and from single attributes up; the smaller product is the better bound.
-    val product = math.min(cover(keys, subsets), cover(keys, subsets.reverse))
+    val product = math.min(cover(keys, subsets, 0, count, 1), cover(keys, subsets, count - 1, -1, -1))
     math.max(atLeast, math.min(atMost, math.min(most, product)))
   }
 
-  // An attribute nothing is known of may be as fine as the rows.
-  private def cover(keys: Array[Long], subsets: Array[TableStatistics.Part]): Double = {
+  // Of parts from, from + step, ... until end. An attribute nothing is known of may be as fine as the rows.
+  private def cover(keys: Array[Long], parts: Array[TableStatistics.Part], from: Int, end: Int, step: Int): Double = {
     val uncovered = keys.clone()
     var product = 1.0
-    subsets.foreach { part =>
-      var took = false
-      part.keys.indices.filter(_ < uncovered.length).foreach { w =>
-        took ||= (uncovered(w) & part.keys(w)) != 0
+    var i = from
+    while (i != end) {
+      val part = parts(i)
+      var took = 0L
+      var w = math.min(part.keys.length, uncovered.length) - 1
+      while (w >= 0) {
+        took |= uncovered(w) & part.keys(w)
         uncovered(w) &= ~part.keys(w)
+        w -= 1
       }
-      if (took) product *= part.groups
+      if (took != 0) product *= part.groups
+      i += step
     }
-    if (uncovered.forall(_ == 0)) product else most
+    var left = 0L
+    uncovered.foreach(left |= _)
+    if (left == 0) product else most
   }
 }
 

@@ -108,7 +108,14 @@ object DistinctEstimators {
    * @param rows N
    */
   def gee(profile: FrequencyProfile, rows: Double): Double =
-    bounded(profile, rows, math.sqrt(scale(profile, rows)) * profile.f(1) + (profile.distinct - profile.f(1)))
+    bounded(profile, rows, geeWeight(scale(profile, rows), 1) * profile.f(1) + (profile.distinct - profile.f(1)))
+
+  /**
+   * How many values one of the sample stands for in [[gee]], by how often it was seen.
+   *
+   * @param scale N/r
+   */
+  def geeWeight(scale: Double, frequency: Long): Double = if (frequency == 1) math.sqrt(scale) else 1.0
 
   /**
    * AE, the adaptive estimator of the same paper: the values seen at most twice are taken as equally frequent, and how

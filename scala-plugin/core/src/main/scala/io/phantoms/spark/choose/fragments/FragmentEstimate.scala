@@ -1,5 +1,7 @@
 package io.phantoms.spark.choose.fragments
 
+import io.phantoms.spark.stats.DistinctEstimators
+
 /**
  * What is expected of the fragments of a set of rows.
  *
@@ -21,7 +23,7 @@ object FragmentEstimate {
   /**
    * Estimates from a uniform sample.
    *
-   * alpha and the share of rows that no query wants are means over the sample. k is GEE's estimate (Charikar, Chaudhuri,
+   * alpha and the share of rows that no query wants are means over the sample. k is GEE's estimate ([[DistinctEstimators.gee]]; Charikar, Chaudhuri,
    * Motwani, Narasayya, PODS 2000): a signature seen once stands for sqrt(N/r) of its kind, one seen more often for
    * itself; within a factor of sqrt(N/r), whatever the distribution. Their cardinalities carry the same weights in beta.
    *
@@ -61,10 +63,9 @@ object FragmentEstimate {
     if (rows <= 0 || sample.rows == 0) 0.0
     else if (rows < 1) rows * merges(1, sample, weight)
     else if (rows <= sample.rows) sample.wanted.iterator.map(f => weight(f) * (1 - missed(rows, sample.rows, f))).sum
-    else {
-      val once = math.sqrt(rows / sample.rows)
-      sample.wanted.iterator.map(f => weight(f) * (if (f.frequency == 1) once else 1.0)).sum
-    }
+    else
+      sample.wanted.iterator
+        .map(f => weight(f) * DistinctEstimators.geeWeight(rows / sample.rows, f.frequency)).sum
 
   private def missed(rows: Double, sampled: Long, fragment: Fragment): Double = {
     var probability = 1.0

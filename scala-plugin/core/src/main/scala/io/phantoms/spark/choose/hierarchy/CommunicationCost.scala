@@ -1,5 +1,6 @@
 package io.phantoms.spark.choose.hierarchy
 
+import io.phantoms.spark.choose.CollisionModel
 import io.phantoms.spark.choose.windows.{PeriodicWindow, SliceWidths, SlicedWindow}
 
 /**
@@ -54,10 +55,10 @@ object CommunicationCost {
 
   /**
    * Groups expected among n rows that each are of one of `count` groups with equal probability:
-   * `count (1 - (1 - 1/count)^n)`.
+   * `count (1 - (1 - 1/count)^n)`, see [[CollisionModel.occupied]].
    */
   def uniformGroups(count: Double): Double => Double = {
     require(count >= 1, s"$count groups")
-    n => if (count == 1) math.min(1.0, n) else -count * math.expm1(n * math.log1p(-1 / count))
+    n => CollisionModel.occupied(n, count)
   }
 }

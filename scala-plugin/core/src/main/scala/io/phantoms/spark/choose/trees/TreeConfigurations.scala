@@ -8,10 +8,11 @@ import io.phantoms.spark.choose.{
   DerivationBuilder,
   FeedingGraph,
   PlacementSearch,
+  SearchState,
+  Shipment,
   Problem,
   SpaceAllocation
 }
-import io.phantoms.spark.choose.PlacementSearch.{Shipment, State}
 
 /**
  * The aggregate tree of a workload without predicates as configurations. Which relations there are is the tree's to say.
@@ -65,7 +66,7 @@ private final class TreePlacement(graph: FeedingGraph, model: CostModel, tree: A
   private val phantoms = (graph.queryCount until graph.size).toVector
 
   /** All of the tree before the shuffle, and with those of the stream's children shipped that lower the score. */
-  def states: Seq[State] = {
+  def states: Seq[SearchState] = {
     val all = search.state(Nil, phantoms)
     val shared = roots.foldLeft(all) { case (state, root) =>
       val better = shipments(root).map(s => search.state(s :: state.shipments, phantoms))

@@ -1,0 +1,62 @@
+package io.phantoms.spark.choose
+
+/** Moves one query at a time between the LFTA and a shipment, while that helps. */
+private[choose] final class Refinement(
+    graph: FeedingGraph,
+    derivations: DerivationBuilder,
+    state: (List[Shipment], Vector[Int]) => SearchState,
+    phantomsByGc: List[Shipment] => SearchState
+) {
+  import Refinement._
+
+  def apply(start: SearchState): SearchState = {
+    var current = start
+    var improving = start.shipments.nonEmpty
+    var rounds = 0
+    while (improving && rounds < Rounds) {
+      val before = current.score
+      for (q <- 0 until graph.queryCount)
+        moves(current, q).map(s => state(s, current.phantoms)).minByOption(_.score)
+          .filter(_.score < current.score).foreach(current = _)
+      val again = phantomsByGc(current.shipments)
+      if (again.score < current.score) current = again
+      improving = current.score < before
+      rounds += 1
+    }
+    current
+  }
+
+  /** A shipment with the phantoms that make what it derives cheaper. */
+  def withPhantoms(s: Shipment): Shipment = s.copy(derivation = derivations.withPhantoms(s.derivation, s.shardKey))
+
+  private def moves(current: SearchState, q: Int): Vector[List[Shipment]] = {
+    val shipments = current.shipments
+    if (current.set.isRoot(q)) {
+      // Back from the second tier, with all that is derived from it there.
+      val without = shipments.filterNot(s => s.isSecondTier && s.root == q)
+      if (without.size < shipments.size) Vector(withoutIdle(without)) else Vector.empty
+    } else {
+      val without = withoutIdle(shipments.map(s =>
+        if (s.derivation.nodes.contains(q)) rederive(s, s.derivation.nodes.filter(_ != q)) else s
+      ))
+      val into = without.indices.iterator
+        .filter(i => graph.feeds(without(i).root, q) && graph.contains(q, without(i).shardKey))
+        .map(i => without.updated(i, rederive(without(i), without(i).derivation.nodes :+ q)))
+      (into ++ Iterator(without)).filter(_ != shipments).toVector
+    }
+  }
+
+  private def withoutIdle(shipments: List[Shipment]): List[Shipment] = shipments.filter(s =>
+    s.isSecondTier || s.derivation.nodes.exists(!graph.isPhantom(_)) ||
+      shipments.exists(o => o.isSecondTier && o.source == s.root)
+  )
+
+  private def rederive(s: Shipment, nodes: Vector[Int]): Shipment = {
+    val queries = nodes.filterNot(graph.isPhantom)
+    withPhantoms(s.copy(derivation = derivations.derive(s.root, queries, s.derivation.busyShards)))
+  }
+}
+
+private object Refinement {
+  private val Rounds = 3
+}
