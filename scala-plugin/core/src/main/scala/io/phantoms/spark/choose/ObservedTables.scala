@@ -46,7 +46,7 @@ final case class ObservedTables(tables: IndexedSeq[ObservedTable], rows: Double,
   /**
    * Effective flow length l_a of every raw relation with a table: that with which the cost model would have expected the
    * evictions there were (SMAP eq. 15 solved for l_a, where the groups of a task depend on l_a as well). A table whose
-   * evictions are the same for every flow length says nothing.
+   * evictions would hardly differ under other flow lengths says nothing.
    *
    * @param groups groups of a relation, where they are known
    */
@@ -95,26 +95,28 @@ final case class ObservedTables(tables: IndexedSeq[ObservedTable], rows: Double,
       Some(math.max(1.0, CollisionModel.random(inTask, t.buckets.toDouble) * t.probes / t.collisions))
     }
 
-  /** Where in [1, most] a falling function has this value; None where it is nearly the same all over. */
+  /** Where in [1, most] a falling function has this value; None where it has about this value in too many places. */
   private def solved(f: Double => Double, value: Double, most: Double): Option[Double] = {
-    val (highest, lowest) = (f(1.0), f(math.max(1.0, most)))
-    if (!(highest - lowest >= ObservedTables.LeastSpread * highest)) None
-    else if (value >= highest) Some(1.0)
-    else {
+    def at(y: Double): Double = {
       var (low, high) = (0.0, math.log(math.max(1.0, most)))
       while (high - low > 1e-6) {
         val middle = (low + high) / 2
-        if (f(math.exp(middle)) > value) low = middle else high = middle
+        if (f(math.exp(middle)) > y) low = middle else high = middle
       }
-      Some(math.exp((low + high) / 2))
+      math.exp(low)
     }
+    val about = ObservedTables.About
+    Option.when(at(value * (1 - about)) <= ObservedTables.Widest * at(value * (1 + about)))(at(value))
   }
 }
 
 object ObservedTables {
 
-  /** Part of the evictions that the flow length has to decide on before they tell it. */
-  private val LeastSpread = 0.05
+  /** What evictions of one flow length may differ by, as a part of them: the model is no better, nor is chance. */
+  private val About = 0.02
+
+  /** Flow lengths that these evictions may stand for must not differ by more than this factor. */
+  private val Widest = 1.5
 
   /** A rate over fewer probes is not taken for an average. */
   private val FewProbes = 1000

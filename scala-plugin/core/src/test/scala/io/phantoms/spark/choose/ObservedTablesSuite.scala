@@ -41,14 +41,20 @@ class ObservedTablesSuite extends AnyFunSuite {
       val t = simulated(groups, buckets, length, 240000, tasks)
       told(t, groups.toDouble, tasks) match {
         case Some(l) => assert(l >= length / 1.25 && l <= length * 1.25, s"told $l")
-        // Without collisions a single task evicts each group once, however long its runs.
-        case None => assert(tasks == 1 && t.collisions < 0.1 * t.atEnd)
+        // With few collisions a task evicts each group once, however long its runs.
+        case None => assert(t.collisions < 0.1 * t.atEnd)
       }
       // Rates alone say it too, where there is a rate.
       if (t.collisions > 5000) {
         val l = told(t, groups.toDouble, tasks, whole = false).get
         assert(l >= length / 1.25 && l <= length * 1.25, s"told $l by the rate")
       }
+    }
+  }
+
+  test("of few groups in a large table any flow length may be true, and none is told") {
+    for (length <- Seq(1, 4, 20); tasks <- Seq(1, 2)) {
+      assert(told(simulated(150, 8192, length, 60000, tasks), 150, tasks).isEmpty, s"$length $tasks")
     }
   }
 
