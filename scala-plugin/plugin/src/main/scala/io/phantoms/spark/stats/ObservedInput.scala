@@ -30,7 +30,7 @@ final case class ObservedKey(source: String, reading: String, shape: String) {
 /**
  * What an execution needs to know so that what it finds out may be kept.
  *
- * @param snapshot the state the input was in when the plan was made
+ * @param snapshot the state the input was in when the plan was made; partitions it does not read do not count
  * @param keys the keys of the workload in canonical form
  * @param names the same for people
  * @param leafRows rows of the relation that is read, as they were estimated without a sample
@@ -61,7 +61,7 @@ object ObservedInput {
   ): Option[ObservedInput] =
     if (!isRepeatable(input, keys)) None
     else {
-      val snapshot = InputIdentity.snapshot(input.leaf)
+      val snapshot = InputIdentity.snapshot(input.leaf, Sampler.partitionFilters(input))
       Option.when(snapshot.nonEmpty) {
         val shape = input.filters.map(input.canonical).distinct.sorted.mkString(" AND ")
         val key = ObservedKey(InputIdentity.source(input.leaf), reading(input.leaf), shape)

@@ -29,50 +29,59 @@ final class ObservedChoicesSuite extends AnyFunSuite with ObservedSession {
 
   private def chosen(c: Case): Configuration = PlannedStatistics.shared(query(c)).configuration
 
+  private def groups(c: Case): Map[Seq[String], Double] = plain {
+    (1 to Names.size).flatMap(Names.combinations).map { set =>
+      set -> spark.sql(s"select distinct ${set.mkString(", ")} from ${c.table}").count().toDouble
+    }.toMap
+  }
+
   /** Tells rows, flow lengths and the groups of every set, times some factors. */
-  private def supply(c: Case, groups: Double, flows: Double): Unit = {
+  private def supply(c: Case, truth: Map[Seq[String], Double], groups: Double, flows: Double): Unit = {
     StatsApi.statsSetRows(spark, c.table, c.rows.toDouble)
     StatsApi.statsSetFlowLength(spark, c.table, Array.empty[String], math.max(1.0, c.length * flows))
-    (1 to Names.size).flatMap(Names.combinations).foreach { set =>
-      val n = plain(spark.sql(s"select distinct ${set.mkString(", ")} from ${c.table}").count())
-      StatsApi.statsSetGroups(spark, c.table, set.toArray, math.max(1.0, n * groups))
-    }
+    truth.foreach { case (set, n) => StatsApi.statsSetGroups(spark, c.table, set.toArray, math.max(1.0, n * groups)) }
   }
 
   /** Plans with wrong estimates, and runs that plan. */
-  private def first(c: Case): Configuration = {
+  private def first(c: Case, truth: Map[Seq[String], Double]): Configuration = {
     c.error match {
-      case Told(groups, flows) => supply(c, groups, flows)
+      case Told(groups, flows) => supply(c, truth, groups, flows)
       case _ =>
     }
-    withConf("spark.phantoms.stats.sample.enabled" -> (c.error == Sampled).toString) {
-      val choice = chosen(c)
-      query(c).collect()
-      choice
-    }
+    try
+      withConf("spark.phantoms.stats.sample.enabled" -> (c.error == Sampled).toString) {
+        val choice = chosen(c)
+        query(c).collect()
+        choice
+      }
+    finally StatsRegistry.global.clear()
   }
 
-  test("experiment") {
-    for (seed <- 5 to 28) {
-      val c = of(seed)
-      StatsApi.statsClear(spark)
+  Seeds.foreach { seed =>
+    val c = of(seed)
+    test(s"$c") {
       write(c)
-      val wrong = first(c)
-      StatsRegistry.global.clear()
-      val second = chosen(c)
+      val truth = groups(c)
+      val right = {
+        supply(c, truth, 1, 1)
+        try withConf("spark.phantoms.stats.observe" -> "false")(chosen(c))
+        finally StatsRegistry.global.clear()
+      }
+      assert(first(c, truth) != right, "the first choice should be wrong")
+      assert(named(only) == truth.collect { case (set, n) if named(only).contains(set.toSet) => set.toSet -> n })
+      assert(chosen(c) == right, s"observed ${only.observation}")
+      // And it stays right.
       query(c).collect()
-      val third = chosen(c)
-      val flows = only.observation.flowLengths.map { case (k, l) => k.map(only.names) -> l }
-      supply(c, 1, 1)
-      val truth = withConf("spark.phantoms.stats.observe" -> "false")(chosen(c))
-      println(s"EXP $seed $c wrong=${wrong != truth} right=${second == truth} third=${third == second} flows=$flows")
-      if (second != truth) println(s"EXP    second $second\nEXP    truth  $truth")
+      assert(chosen(c) == right)
     }
   }
 }
 
 object ObservedChoicesSuite {
   private val Names = Seq("a", "b", "c")
+
+  /** Cases of all errors in which the first choice is wrong. */
+  private val Seeds = 1 to 28
 
   sealed trait Error
   case object Thumb extends Error

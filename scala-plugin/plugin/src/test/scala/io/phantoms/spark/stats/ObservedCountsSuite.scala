@@ -191,6 +191,23 @@ final class ObservedCountsSuite extends AnyFunSuite with ObservedSession {
     assert(observed.map(_.key.source).distinct.size == 1)
   }
 
+  test("partitions that a query does not read do not matter to it") {
+    val files = s"$folder/parts"
+    def write(part: Int, rows: Int): Unit = PluginSession.flows(spark, rows.toLong, 1).write.parquet(s"$files/p=$part")
+    def query = {
+      spark.read.parquet(files).createOrReplaceTempView("parts")
+      spark.sql(PluginSession.sets("parts", "p = 1"))
+    }
+    write(1, 2000)
+    write(2, 500)
+    query.collect()
+    assertCounted("parts", "p = 1", sets: _*)
+    write(3, 90000)
+    assert(PlannedStatistics.of(query).rowCount == Estimate(2000, StatisticSource.Observed))
+    PluginSession.flows(spark, 1000, 1).write.mode("append").parquet(s"$files/p=1")
+    assert(PlannedStatistics.of(query).groupsOf(scala.collection.immutable.BitSet(0)).source == StatisticSource.Scaled)
+  }
+
   test("switched off, nothing is observed, and nothing observed is used") {
     withConf("spark.phantoms.stats.observe" -> "false")(spark.sql(query()).collect())
     assert(observed.isEmpty)
