@@ -73,19 +73,16 @@ final case class ObservedTables(tables: IndexedSeq[ObservedTable], rows: Double,
     if (t.buckets < 1 || t.probes < 1 || rows < 1 || groups < 1) None
     else {
       val fed = t.probes / tasks
+      val buckets = t.buckets.toDouble
       def inTask(la: Double) = model.groupsInTask(math.min(groups, rows), la)
-      if (wholeEpochs)
-        solved(
-          la => model.evictions(fed, inTask(la), t.buckets.toDouble, la),
-          (t.collisions + t.atEnd) / tasks,
-          rows / groups
-        )
-      else
-        solved(
-          la => CollisionModel.clustered(inTask(la), t.buckets.toDouble, la),
-          t.collisions / t.probes,
-          rows / groups
-        )
+      // How many groups share a bucket is a matter of luck while there are few such pairs, the same luck in every task.
+      val steady = inTask(1.0) * inTask(1.0) / (2 * buckets) >= ObservedTables.FewPairs
+      if (!steady && wholeEpochs)
+        solved(la => CollisionModel.occupied(inTask(la), buckets), t.atEnd / tasks, rows / groups)
+      else if (!steady) None
+      else if (wholeEpochs)
+        solved(la => model.evictions(fed, inTask(la), buckets, la), (t.collisions + t.atEnd) / tasks, rows / groups)
+      else solved(la => CollisionModel.clustered(inTask(la), buckets, la), t.collisions / t.probes, rows / groups)
     }
 
   private def randomOverMeasured(t: ObservedTable, groups: Double): Option[Double] =
@@ -117,6 +114,9 @@ object ObservedTables {
 
   /** Flow lengths that these evictions may stand for must not differ by more than this factor. */
   private val Widest = 1.5
+
+  /** With fewer pairs of groups in one bucket, their number is off by a quarter and more. */
+  private val FewPairs = 16.0
 
   /** A rate over fewer probes is not taken for an average. */
   private val FewProbes = 1000
