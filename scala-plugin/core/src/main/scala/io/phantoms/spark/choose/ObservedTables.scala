@@ -44,9 +44,10 @@ final case class ObservedTables(tables: IndexedSeq[ObservedTable], rows: Double,
   )
 
   /**
-   * Effective flow length l_a of every raw relation with a table: that with which the cost model would have expected the
-   * evictions there were (SMAP eq. 15 solved for l_a, where the groups of a task depend on l_a as well). A table whose
-   * evictions would hardly differ under other flow lengths says nothing.
+   * Effective flow length l_a of every raw relation with a table: that with which the cost model would have expected what
+   * the table did, be it the groups that were there at the end of a task, which are the fewer the longer the runs, or the
+   * rate of collisions (SMAP eq. 15 solved for l_a). A table that would hardly have done otherwise under other flow lengths
+   * says nothing.
    *
    * @param groups groups of a relation, where they are known
    */
@@ -72,17 +73,15 @@ final case class ObservedTables(tables: IndexedSeq[ObservedTable], rows: Double,
   private def flowLength(t: ObservedTable, groups: Double): Option[Double] =
     if (t.buckets < 1 || t.probes < 1 || rows < 1 || groups < 1) None
     else {
-      val fed = t.probes / tasks
       val buckets = t.buckets.toDouble
       def inTask(la: Double) = model.groupsInTask(math.min(groups, rows), la)
-      // How many groups share a bucket is a matter of luck while there are few such pairs, the same luck in every task.
-      val steady = inTask(1.0) * inTask(1.0) / (2 * buckets) >= ObservedTables.FewPairs
-      if (!steady && wholeEpochs)
+      def byOccupied =
         solved(la => CollisionModel.occupied(inTask(la), buckets), t.atEnd / tasks, rows / groups)
-      else if (!steady) None
-      else if (wholeEpochs)
-        solved(la => model.evictions(fed, inTask(la), buckets, la), (t.collisions + t.atEnd) / tasks, rows / groups)
-      else solved(la => CollisionModel.clustered(inTask(la), buckets, la), t.collisions / t.probes, rows / groups)
+      def byRate =
+        solved(la => CollisionModel.clustered(inTask(la), buckets, la), t.collisions / t.probes, rows / groups)
+      // How many groups share a bucket is a matter of luck while there are few such pairs, the same luck in every task.
+      val pairs = inTask(1.0) * inTask(1.0) / (2 * buckets)
+      (if (wholeEpochs) byOccupied else None).orElse(if (pairs >= ObservedTables.FewPairs) byRate else None)
     }
 
   private def randomOverMeasured(t: ObservedTable, groups: Double): Option[Double] =
@@ -109,14 +108,14 @@ final case class ObservedTables(tables: IndexedSeq[ObservedTable], rows: Double,
 
 object ObservedTables {
 
-  /** What evictions of one flow length may differ by, as a part of them: the model is no better, nor is chance. */
+  /** What evictions under one flow length may differ by, as a part of them: the model is no better, nor is chance. */
   private val About = 0.02
 
   /** Flow lengths that these evictions may stand for must not differ by more than this factor. */
   private val Widest = 1.5
 
-  /** With fewer pairs of groups in one bucket, their number is off by a quarter and more. */
-  private val FewPairs = 16.0
+  /** With fewer pairs of groups in one bucket their number is off by half and more, which SMAP's choices survive (fig 21). */
+  private val FewPairs = 4.0
 
   /** A rate over fewer probes is not taken for an average. */
   private val FewProbes = 1000

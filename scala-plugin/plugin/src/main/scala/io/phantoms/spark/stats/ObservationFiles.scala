@@ -32,11 +32,7 @@ private[stats] final class ObservationFiles extends Logging {
     folder(directory).map(_.resolve(name(key))).flatMap { file =>
       state(file).filter(s => seen.get(file) != s).flatMap { s =>
         remember(file, s)
-        read(file).toOption.filter { stored =>
-          val same = stored.key == key
-          if (!same) warnOnce(file.toString, s"$file is about another input; it is left alone.")
-          same
-        }
+        read(file).toOption
       }
     }
 
@@ -98,14 +94,9 @@ private[stats] final class ObservationFiles extends Logging {
     val folder = Files.createDirectories(file.getParent)
     val now = state(file)
     // Another application may have been here since.
-    val merged =
-      if (now.isEmpty) Right(stored)
-      else
-        read(file).flatMap(before =>
-          if (before.key == stored.key) Right(before.updated(stored)) else Left("it is about another input")
-        )
+    val merged = if (now.isEmpty) Right(stored) else read(file).map(_.updated(stored))
     merged match {
-      case Left(why) => warnOnce(file.toString, s"$file is left alone: $why.")
+      case Left(_) => // said already
       case Right(_) if now.isEmpty && isFull(folder) =>
         warnOnce(s"$folder full", s"$folder has $MostFiles observed inputs already; no more are written.")
       case Right(whole) =>
@@ -121,9 +112,14 @@ private[stats] final class ObservationFiles extends Logging {
     }
   }
 
+  /** What a file says of the input that it has its name of. */
   private def read(file: Path): Either[String, StoredObservation] =
-    try Right(ObservationJson.parse(new String(Files.readAllBytes(file), UTF_8)))
-    catch {
+    try {
+      val stored = ObservationJson.parse(new String(Files.readAllBytes(file), UTF_8))
+      if (file.getFileName.toString != name(stored.key))
+        throw new ObservationJson.Unreadable("it is about another input than its name says")
+      Right(stored)
+    } catch {
       case e @ (_: ObservationJson.Unreadable | _: IOException) =>
         warnOnce(file.toString, s"$file cannot be used as observed statistics and is left alone: ${e.getMessage}.")
         Left(e.getMessage)
