@@ -79,9 +79,10 @@ final case class ObservedTables(tables: IndexedSeq[ObservedTable], rows: Double,
         solved(la => CollisionModel.occupied(inTask(la), buckets), t.atEnd / tasks, rows / groups)
       def byRate =
         solved(la => CollisionModel.clustered(inTask(la), buckets, la), t.collisions / t.probes, rows / groups)
-      // How many groups share a bucket is a matter of luck while there are few such pairs, the same luck in every task.
+      // How many groups share a bucket is a matter of luck while there are few such pairs, the same luck in every task. Then
+      // nearly all groups of a task are there at its end; when there are many, those there are do not tell how many others.
       val pairs = inTask(1.0) * inTask(1.0) / (2 * buckets)
-      (if (wholeEpochs) byOccupied else None).orElse(if (pairs >= ObservedTables.FewPairs) byRate else None)
+      if (pairs >= ObservedTables.FewPairs) byRate else if (wholeEpochs) byOccupied else None
     }
 
   private def randomOverMeasured(t: ObservedTable, groups: Double): Option[Double] =
