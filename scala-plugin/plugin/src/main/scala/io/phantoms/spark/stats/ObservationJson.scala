@@ -17,7 +17,9 @@ private[stats] object ObservationJson {
 
   def toJson(s: StoredObservation): JObject = {
     def bySet(numbers: Map[Set[String], Double], value: String): JValue = JArray(
-      numbers.toList.map { case (keys, n) => keys.toList.sorted -> n }.sortBy { case (k, _) => (k.size, k.mkString(",")) }
+      numbers.toList.map { case (keys, n) => keys.toList.sorted -> n }.sortBy { case (k, _) =>
+        (k.size, k.mkString(","))
+      }
         .map { case (keys, n) => JObject("keys" -> JArray(keys.map(JString(_))), value -> JDouble(n)) }
     )
     val o = s.observation

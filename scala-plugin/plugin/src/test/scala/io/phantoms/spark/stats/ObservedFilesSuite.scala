@@ -86,7 +86,13 @@ final class ObservedFilesSuite extends AnyFunSuite with ObservedSession {
     restart()
     val names = planned("first")
     assert(names.rowCount.source == StatisticSource.Observed)
-    assert(observed.flatMap(o => named(o).keys).toSet == Set(Set("k", "m"), Set("k", "s"), Set("k"), Set("s"), Set("m")))
+    assert(observed.flatMap(o => named(o).keys).toSet == Set(
+      Set("k", "m"),
+      Set("k", "s"),
+      Set("k"),
+      Set("s"),
+      Set("m")
+    ))
   }
 
   test("another application's newer observations are seen") {
@@ -226,7 +232,14 @@ final class ObservedFilesSuite extends AnyFunSuite with ObservedSession {
       new Thread(() =>
         for (i <- 1 to 50) {
           val input =
-            ObservedInput(one.key.copy(shape = s"${i % 5}"), s"state ${i % 3}", Vector("x"), Vector("x"), 9, directory.toString)
+            ObservedInput(
+              one.key.copy(shape = s"${i % 5}"),
+              s"state ${i % 3}",
+              Vector("x"),
+              Vector("x"),
+              9,
+              directory.toString
+            )
           shared.merged(input, Map(scala.collection.immutable.BitSet(0) -> t.toDouble))
           val _ = shared.find(input)
         }
