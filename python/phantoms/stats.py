@@ -1,4 +1,4 @@
-"""Statistics the chooser uses: supplied ones here, a bounded sample of the input otherwise.
+"""Statistics the chooser uses: supplied ones here, those earlier executions observed, a bounded sample otherwise.
 
 All functions act on a session: the active one unless `spark` is given. `table` is the name of a table or view.
 """
@@ -16,7 +16,7 @@ from phantoms.errors import PhantomsError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["clear", "load", "sample", "save", "set_flow_length", "set_groups", "set_rows"]
+__all__ = ["clear", "load", "observed", "sample", "save", "set_flow_length", "set_groups", "set_rows"]
 
 
 def _session(spark: SparkSession | None) -> SparkSession:
@@ -154,8 +154,35 @@ def sample(df: DataFrame) -> dict[str, Any]:
     return dict(json.loads(_call("sample", lambda: api.statsSample(df._jdf))))
 
 
+def observed(*, spark: SparkSession | None = None) -> list[dict[str, Any]]:
+    """Tell what earlier executions found out about their inputs.
+
+    Those kept in the directory ``spark.phantoms.stats.path`` are included.
+
+    Parameters
+    ----------
+    spark : SparkSession, optional
+        The active session if omitted.
+
+    Returns
+    -------
+    list of dict
+        One for each input: ``source``, ``filters`` and ``snapshot`` tell which rows it had, in which state of the
+        source; ``rows`` how many (None if no execution read all of them); ``groups`` and ``flow_length`` are lists of
+        ``columns``, as the observed query named them, with their ``groups`` or their effective flow length in ``rows``.
+
+    Raises
+    ------
+    PhantomsError
+        ``NOT_ACTIVE``.
+    """
+    session = _session(spark)
+    api = _jvm.api(session, _jvm.STATS_API)
+    return list(json.loads(_call("observed", lambda: api.statsObserved(session._jsparkSession))))
+
+
 def save(path: str | Path, *, spark: SparkSession | None = None) -> None:
-    """Write the supplied statistics to a JSON file.
+    """Write the supplied and the observed statistics to a JSON file.
 
     Raises
     ------
@@ -181,7 +208,10 @@ def load(path: str | Path, *, spark: SparkSession | None = None) -> None:
 
 
 def clear(*, spark: SparkSession | None = None) -> None:
-    """Forget all supplied and sampled statistics."""
+    """Forget all supplied, sampled and observed statistics.
+
+    The files of observed ones in the directory ``spark.phantoms.stats.path`` are deleted; other files there stay.
+    """
     session = _session(spark)
     api = _jvm.api(session, _jvm.STATS_API)
     _call("clear", lambda: api.statsClear(session._jsparkSession))

@@ -5,7 +5,7 @@ import java.util.Locale
 import scala.util.control.NonFatal
 
 import io.phantoms.spark.choose.{Chooser => ChooserAlgorithms, Machine => MachineOfConstants}
-import io.phantoms.spark.stats.SamplingOptions
+import io.phantoms.spark.stats.{ObservingOptions, SamplingOptions}
 
 import org.apache.spark.network.util.ByteUnit
 import org.apache.spark.sql.internal.SQLConf
@@ -17,6 +17,7 @@ import org.apache.spark.unsafe.types.UTF8String
  * @param lftaMemory bytes for all LFTA tables of one map task
  * @param minSavings least fraction of plain Spark's expected cost that sharing has to save; negative: always share
  * @param sampleRows most rows read to estimate statistics of one input
+ * @param observing whether executions are observed for later plans, and where what they find out is kept
  * @param machine what the chooser takes the machine for, but for parallelism and partitions
  */
 final case class PhantomsSettings(
@@ -32,7 +33,8 @@ final case class PhantomsSettings(
     sample: Boolean,
     sampleRows: Int,
     machine: MachineOfConstants = MachineOfConstants(),
-    secondTier: Boolean = true
+    secondTier: Boolean = true,
+    observing: ObservingOptions = ObservingOptions()
 )
 
 /** All confs of the plugin. `docs/configuration.md` is made from this list by [[ConfDocs]]. */
@@ -142,6 +144,20 @@ object PhantomsConf {
     .checkValue(r => r >= 1000 && r <= 10000000, "Give a number of rows between 1000 and 10000000.")
     .createWithDefault(SamplingOptions.DefaultRows)
 
+  val ObserveStats = SQLConf.buildConf("spark.phantoms.stats.observe")
+    .doc(
+      "Whether what executions find out about an input (rows, groups, flow lengths) is used for later plans over the " +
+        "same input in the same state, and scaled by the rows where it has changed a little."
+    )
+    .version(Since).booleanConf.createWithDefault(true)
+
+  val StatsPath = SQLConf.buildConf("spark.phantoms.stats.path")
+    .doc(
+      "A directory on the driver where observed statistics are kept for later applications, a JSON file per input. When " +
+        "empty they are kept in memory, as long as the application runs."
+    )
+    .version(Since).stringConf.createWithDefault("")
+
   val Machine = SQLConf.buildConf(MachineConf.Key)
     .doc(
       "Constants of the cost model, in nanoseconds, as phantoms.calibrate measures them: 'c1=12,c2=140', the same as a " +
@@ -184,6 +200,8 @@ object PhantomsConf {
     MultiAggregateEnabled,
     SampleEnabled,
     SampleRows,
+    ObserveStats,
+    StatsPath,
     Machine,
     Verify,
     WindowsEnabled,
@@ -217,7 +235,11 @@ object PhantomsConf {
       sample = value(SampleEnabled.key, conf.getConf(SampleEnabled), true),
       sampleRows = value(SampleRows.key, conf.getConf(SampleRows), SamplingOptions.DefaultRows),
       machine = machine(conf, warn),
-      secondTier = value(SecondTierEnabled.key, conf.getConf(SecondTierEnabled), true) && conf.exchangeReuseEnabled
+      secondTier = value(SecondTierEnabled.key, conf.getConf(SecondTierEnabled), true) && conf.exchangeReuseEnabled,
+      observing = ObservingOptions(
+        value(ObserveStats.key, conf.getConf(ObserveStats), true),
+        value(StatsPath.key, conf.getConf(StatsPath), "")
+      )
     )
   }
 

@@ -8,7 +8,7 @@ import scala.collection.immutable.BitSet
  * Choices made before, so that a job planned again (each action plans its own) does not search again.
  *
  * Two problems count as one when everything but the statistics is equal, and the statistics agree on the rows and on the
- * groups and flow lengths of every query and every single attribute.
+ * groups and flow lengths of every query and every single attribute, and on their revision.
  *
  * @param capacity choices kept, the least recently used goes first
  */
@@ -42,6 +42,7 @@ private object ChoiceCache {
       maxShards: Int,
       secondTier: Boolean,
       statistics: IndexedSeq[Double],
+      revision: Long,
       algorithm: String,
       minSavings: Double
   )
@@ -63,6 +64,7 @@ private object ChoiceCache {
         p.secondTier,
         s.rows +: (sets.map(s.groups) ++ sets.map(s.flowLength) ++
           (2 to Deepest).map(s.flowLengthAtDepth(_).getOrElse(0.0))),
+        s.revision,
         algorithm,
         minSavings
       )

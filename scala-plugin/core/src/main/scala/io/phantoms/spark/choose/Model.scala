@@ -27,6 +27,12 @@ trait Statistics {
    * feeding tree, 2 for relations fed by a raw one. None: not known, taken as groups mixed at random.
    */
   def flowLengthAtDepth(depth: Int): Option[Double] = None
+
+  /**
+   * Changes whenever numbers may differ although those of all queries and single attributes agree; only together with
+   * them does it say that nothing changed.
+   */
+  def revision: Long = 0L
 }
 
 /**

@@ -7,7 +7,7 @@ import org.scalatest.funsuite.AnyFunSuite
 class ChoiceCacheSuite extends AnyFunSuite {
 
   /** Counts how often the search asks for anything beyond queries and single attributes. */
-  private final class Counting(rowCount: Double, scale: Double) extends Statistics {
+  private final class Counting(rowCount: Double, scale: Double, override val revision: Long = 0) extends Statistics {
     var unions = 0
     override def rows: Double = rowCount
     override def groups(keys: BitSet): Double = {
@@ -61,6 +61,17 @@ class ChoiceCacheSuite extends AnyFunSuite {
       cache.choose(problem(statistics).copy(machine = machine), "auto", -1)
       assert(statistics.unions > 0, name)
     }
+  }
+
+  test("numbers that agree on all queries are others when their revision is") {
+    val cache = new ChoiceCache(4)
+    cache.choose(problem(new Counting(1e6, 20)), "auto", -1)
+    val observed = new Counting(1e6, 20, revision = 1)
+    cache.choose(problem(observed), "auto", -1)
+    assert(observed.unions > 0)
+    val again = new Counting(1e6, 20, revision = 1)
+    cache.choose(problem(again), "auto", -1)
+    assert(again.unions == 0)
   }
 
   test("the least recently used choice is forgotten first") {

@@ -78,6 +78,9 @@ public abstract class LftaKernel {
   /** Input rows seen. */
   public long rows;
 
+  /** How often all tables were emptied before the end. */
+  public long flushes;
+
   /**
    * @param dictionaryLimit bytes of variable-length values after which all tables are flushed
    * @param relationOf for every slot (relation, shard): its relation
@@ -205,6 +208,7 @@ public abstract class LftaKernel {
   /** Called between rows by kernels with variable-length values: starts afresh once these take too much memory. */
   protected final void relieve() {
     if (dictionary.bytes() > dictionaryLimit) {
+      flushes++;
       evictAll();
       finishBlocks(false);
       dictionary.clear();

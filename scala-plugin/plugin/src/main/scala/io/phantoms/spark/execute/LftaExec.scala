@@ -62,12 +62,13 @@ final case class LftaExec(
     val options = LftaOptions.read(conf)
     val kernels =
       Kernels.lfta(spec, bound, boundFilters, columns, columnar, options.secondChance, Kernels.mode(conf))
-    val task = new LftaTask(spec, kernels, options, metrics)
-    if (columnar) {
-      atLeastOne(child.executeColumnar()).mapPartitions(b => task.run(b, columnar = true))
-    } else {
-      atLeastOne(child.execute()).mapPartitions(r => task.run(r, columnar = false))
+    def blocks[T: ClassTag](rows: RDD[T]): RDD[InternalRow] = {
+      val input = atLeastOne(rows)
+      val counts = ObservedCounts.mapSide(spec, input.getNumPartitions, sparkContext)
+      val (task, batches) = (new LftaTask(spec, kernels, options, metrics, counts), columnar)
+      input.mapPartitionsWithIndex((partition, part) => task.run(partition, part, batches))
     }
+    if (columnar) blocks(child.executeColumnar()) else blocks(child.execute())
   }
 
   /** A global aggregate has a row even when the input has no partition at all (no file left after pruning). */

@@ -10,20 +10,26 @@ import org.apache.spark.unsafe.Platform
 
 import io.phantoms.spark.lfta.ByteDictionary
 
-/** What one map task of [[LftaExec]] does. Serialized to executors, so it holds no plan. */
+/**
+ * What one map task of [[LftaExec]] does. Serialized to executors, so it holds no plan.
+ *
+ * @param counts what is observed for later plans
+ */
 final class LftaTask(
     spec: SharedSpec,
     kernels: Kernels[LftaKernel],
     options: LftaOptions,
-    metrics: Map[String, SQLMetric]
+    metrics: Map[String, SQLMetric],
+    counts: Option[PartCounts]
 ) extends Serializable
     with Logging {
   import LftaTask._
 
-  /** Blocks of all the input, as rows (partition, block). The row is reused. */
-  def run(input: Iterator[_], columnar: Boolean): Iterator[InternalRow] = {
+  /** Blocks of all the input of a partition, as rows (reduce partition, block). The row is reused. */
+  def run(part: Int, input: Iterator[_], columnar: Boolean): Iterator[InternalRow] = {
     val context = TaskContext.get()
-    val kernel = open(context)
+    val kernel = kernels.make()
+    val asChosen = open(kernel, context)
     val feed: Any => Unit =
       if (columnar) { b =>
         val batch = b.asInstanceOf[ColumnarBatch]
@@ -41,6 +47,7 @@ final class LftaTask(
             kernel.close()
             closed = true
             report(kernel)
+            counts.foreach(_.add(PartCounts.Part(part, ObservedCounts.ofMapTask(spec, kernel, asChosen))))
           }
         }
         !kernel.ready.isEmpty
@@ -57,8 +64,8 @@ final class LftaTask(
     }
   }
 
-  private def open(context: TaskContext): LftaKernel = {
-    val kernel = kernels.make()
+  /** Answers whether the tables have the chosen sizes. */
+  private def open(kernel: LftaKernel, context: TaskContext): Boolean = {
     // The index of a dictionary of many short values grows in large steps: those have to be granted too.
     val overdraft = FixedTables + Overdraft
     val memory = new TaskMemory(context, "the LFTA tables of spark-phantoms", overdraft, largest = overdraft)
@@ -79,7 +86,7 @@ final class LftaTask(
       options.packed,
       if (options.adaptive) LftaKernel.WINDOW else 0
     )
-    kernel
+    log2.sameElements(chosenSizes)
   }
 
   private def tableBytes(log2: Array[Int]): Long =
@@ -91,7 +98,7 @@ final class LftaTask(
    * [[BlockExchange]] knows that blocks may differ.
    */
   private def reserveTables(memory: TaskMemory): Array[Int] = {
-    val chosen = spec.relations.map(r => log2(r.buckets)).toArray
+    val chosen = chosenSizes
     val bytes = tableBytes(chosen)
     if (bytes <= FixedTables) {
       memory.reserve(bytes)
@@ -108,6 +115,8 @@ final class LftaTask(
       small
     }
   }
+
+  private def chosenSizes: Array[Int] = spec.relations.map(r => log2(r.buckets)).toArray
 
   private def log2(buckets: Int): Int = if (buckets <= 1) 0 else 31 - Integer.numberOfLeadingZeros(buckets)
 

@@ -14,16 +14,18 @@ import org.apache.spark.unsafe.Platform
  * What one task of [[SharedMergeExec]] or [[TierExec]] does. Serialized to executors, so it holds no plan.
  *
  * @param output what becomes of complete groups
+ * @param counts what is observed for later plans: groups by relation
  */
 final class MergeTask(
     spec: SharedSpec,
     kernels: Kernels[HftaKernel],
     output: HftaKernel => MergeOutput,
-    metrics: Map[String, SQLMetric]
+    metrics: Map[String, SQLMetric],
+    counts: Option[PartCounts]
 ) extends Serializable {
 
   /** What comes of every relation whose blocks are in this partition. The row is reused. */
-  def run(input: Iterator[InternalRow]): Iterator[InternalRow] = {
+  def run(part: Int, input: Iterator[InternalRow]): Iterator[InternalRow] = {
     val kernel = kernels.make()
     val memory = new TaskMemory(TaskContext.get(), "the merge of spark-phantoms", MergeTask.Overdraft)
     kernel.open(memory, spec.layouts.map(_.stride).toArray, spec.relations.map(_.expectedGroups).toArray)
@@ -45,6 +47,7 @@ final class MergeTask(
           metrics("derived") += kernel.derived
           made.report(metrics)
           metrics("peakBytes") += memory.peak
+          counts.foreach(_.add(PartCounts.Part(part, merge.groups)))
         }
         current.hasNext
       }
@@ -83,6 +86,9 @@ private final class Merge(spec: SharedSpec, kernel: HftaKernel, output: MergeOut
 
   private val strides = spec.layouts.map(_.stride).toArray
   private var spilled: Option[SpillFile] = None
+
+  /** Groups of each relation so far, each once. */
+  val groups: Array[Long] = new Array[Long](spec.relations.size)
 
   /** Relations heard of, be it by blocks without a record. */
   private val heard = scala.collection.mutable.BitSet.empty
@@ -208,7 +214,9 @@ private final class Merge(spec: SharedSpec, kernel: HftaKernel, output: MergeOut
     }
 
   private def written(relation: Int): Iterator[Rows] = {
-    metrics("groups") += kernel.table(relation).size
+    val size = kernel.table(relation).size
+    metrics("groups") += size
+    groups(relation) += size
     output.of(relation)
   }
 

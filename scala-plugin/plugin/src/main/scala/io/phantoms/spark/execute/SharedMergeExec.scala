@@ -28,8 +28,11 @@ final case class SharedMergeExec(spec: SharedSpec, output: Seq[Attribute], child
 
   override protected def doExecute(): RDD[InternalRow] = {
     val ours = spec
-    val task = new MergeTask(ours, Kernels.hfta(ours, Kernels.mode(conf)), new ResultRows(ours, _), metrics)
-    SharedMergeExec.received(ours, child).mapPartitions(task.run(_))
+    val blocks = SharedMergeExec.received(ours, child)
+    val counts = ObservedCounts.merge(ours, blocks.getNumPartitions, sparkContext)
+    val task =
+      new MergeTask(ours, Kernels.hfta(ours, Kernels.mode(conf)), new ResultRows(ours, _), metrics, counts)
+    blocks.mapPartitionsWithIndex((partition, part) => task.run(partition, part))
   }
 
   override protected def withNewChildInternal(newChild: SparkPlan): SharedMergeExec = copy(child = newChild)

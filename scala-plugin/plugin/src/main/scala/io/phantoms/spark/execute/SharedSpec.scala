@@ -1,5 +1,7 @@
 package io.phantoms.spark.execute
 
+import io.phantoms.spark.stats.ObservedInput
+
 import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression}
 import org.apache.spark.sql.catalyst.expressions.aggregate.DeclarativeAggregate
 import org.apache.spark.sql.types.DataType
@@ -70,6 +72,7 @@ final case class QuerySpec(
  *
  * @param numPartitions reduce partitions
  * @param notation the configuration for people
+ * @param observed the input, where what is counted is kept for later plans
  */
 final case class SharedSpec(
     keys: IndexedSeq[KeySpec],
@@ -77,7 +80,8 @@ final case class SharedSpec(
     relations: IndexedSeq[RelationSpec],
     queries: IndexedSeq[QuerySpec],
     numPartitions: Int,
-    notation: String
+    notation: String,
+    observed: Option[ObservedInput] = None
 ) {
 
   /** First slot (buffer field) of each aggregate, in one numbering over all of them. */
@@ -91,6 +95,11 @@ final case class SharedSpec(
 
   /** Whether blocks of a relation are merged. */
   def isReceived(relation: Int): Boolean = relations(relation).ship.isDefined && !relations(relation).derived
+
+  /** Whether all groups of a relation are in the tables of the tasks that merge, each in one of them. */
+  def isComplete(relation: Int): Boolean = isReceived(relation) ||
+    (relations(relation).derived && relations(relation).ship.isEmpty && relations(relation).parent >= 0 &&
+      isComplete(relations(relation).parent))
 
   /** Relations kept in the map task. */
   def mapSide: Seq[Int] = relations.indices.filterNot(relations(_).derived)

@@ -33,8 +33,8 @@ final case class TierExec(spec: SharedSpec, announced: Seq[Int], output: Seq[Att
   override protected def doExecute(): RDD[InternalRow] = {
     val (ours, ships, packed) = (spec, announced.toSet, LftaOptions.read(conf).packed)
     val task =
-      new MergeTask(ours, Kernels.hfta(ours, Kernels.mode(conf)), new TierBlocks(ours, ships, packed, _), metrics)
-    SharedMergeExec.received(ours, child).mapPartitions(task.run(_))
+      new MergeTask(ours, Kernels.hfta(ours, Kernels.mode(conf)), new TierBlocks(ours, ships, packed, _), metrics, None)
+    SharedMergeExec.received(ours, child).mapPartitionsWithIndex((partition, part) => task.run(partition, part))
   }
 
   override protected def withNewChildInternal(newChild: SparkPlan): TierExec = copy(child = newChild)

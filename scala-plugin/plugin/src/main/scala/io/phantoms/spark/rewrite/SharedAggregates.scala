@@ -9,6 +9,7 @@ import io.phantoms.spark.choose.{Configuration, Problem}
 import io.phantoms.spark.detect.{DeclineReason, Workload, WorkloadQuery}
 import io.phantoms.spark.execute._
 import io.phantoms.spark.shims.SparkInternals
+import io.phantoms.spark.stats.StatisticsProvider
 
 /**
  * Makes the plan of a workload under a configuration:
@@ -88,7 +89,8 @@ object SharedAggregates {
         QuerySpec(configuration.relations.indexWhere(_.queries.contains(i)), q.results, q.having, q.rowOnEmptyInput)
       },
       stages.partitions(stages.mapSide),
-      notation
+      notation,
+      StatisticsProvider.observing(problem)
     )
     val inputs = keys ++ read
     val needed = AttributeSet(inputs)

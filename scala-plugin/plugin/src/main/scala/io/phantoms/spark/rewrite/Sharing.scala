@@ -37,6 +37,7 @@ object Sharing extends Sharing {
       workload,
       settings.lftaMemory,
       SamplingOptions(settings.sample, settings.sampleRows),
+      settings.observing,
       settings.machine
     ).copy(secondTier = settings.secondTier && ReusableInput(workload.base, SQLConf.get.adaptiveExecutionEnabled))
 

@@ -8,8 +8,14 @@ object StatisticSource {
   /** The user said so. */
   case object Supplied extends StatisticSource("supplied")
 
+  /** Counted by earlier executions over the same input in the same state. */
+  case object Observed extends StatisticSource("observed")
+
   /** ANALYZE TABLE, or the source's own metadata (file footers, a materialized cache). */
   case object Catalog extends StatisticSource("catalog")
+
+  /** Counted by earlier executions over another state of the input, and scaled by the number of rows. */
+  case object Scaled extends StatisticSource("scaled")
 
   /** Estimated from a bounded sample of the input. */
   case object Sample extends StatisticSource("sample")

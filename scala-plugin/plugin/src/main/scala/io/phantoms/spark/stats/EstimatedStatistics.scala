@@ -18,6 +18,9 @@ import io.phantoms.spark.choose.Statistics
  * @param flow effective flow length of a set
  * @param first sets to be estimated before all others, so that the answers do not depend on who asks
  * @param notes what a reader of the numbers should know (a failed sample, numbers of an older snapshot)
+ * @param depthFlowLengths l_a at depths 2, 3, ... of a feeding tree; the last one holds further down
+ * @param observing what an execution has to know to keep what it finds out; None: it keeps nothing
+ * @param revision of the observations that went in
  */
 final class EstimatedStatistics(
     val rowCount: Estimate,
@@ -26,7 +29,10 @@ final class EstimatedStatistics(
     estimate: BitSet => Estimate,
     flow: BitSet => Estimate,
     first: Seq[BitSet],
-    val notes: Seq[String]
+    val notes: Seq[String],
+    depthFlowLengths: IndexedSeq[Double] = Vector.empty,
+    val observing: Option[ObservedInput] = None,
+    override val revision: Long = 0L
 ) extends Statistics {
   private val settled = mutable.HashMap.empty[BitSet, Estimate]
   private val flows = mutable.HashMap.empty[BitSet, Estimate]
@@ -37,6 +43,8 @@ final class EstimatedStatistics(
   override def rows: Double = rowCount.value
   override def groups(keys: BitSet): Double = groupsOf(keys).value
   override def flowLength(keys: BitSet): Double = flowOf(keys).value
+  override def flowLengthAtDepth(depth: Int): Option[Double] =
+    if (depth < 2) None else depthFlowLengths.lift(math.min(depth - 2, depthFlowLengths.size - 1))
 
   def groupsOf(keys: BitSet): Estimate = synchronized {
     if (keys.isEmpty) Estimate(1.0, rowCount.source)

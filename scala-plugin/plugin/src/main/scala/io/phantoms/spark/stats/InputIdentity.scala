@@ -48,11 +48,12 @@ object InputIdentity {
     case other => f"leaf:${other.nodeName}%s:${other.semanticHash()}%08x"
   }
 
-  def snapshot(leaf: LeafNode): String = leaf match {
+  /** @param partitionFilters files that they rule out do not count */
+  def snapshot(leaf: LeafNode, partitionFilters: Seq[Expression] = Nil): String = leaf match {
     case r: DataSourceV2Relation if !r.table.isInstanceOf[FileTable] =>
       (Option(r.table.version()) ++ r.timeTravelSpec.map(_.toString)).mkString("@")
     case r: InMemoryRelation => if (r.cacheBuilder.isCachedColumnBuffersLoaded) "loaded" else ""
-    case other => files(other).map(digest).getOrElse("")
+    case other => files(other, partitionFilters).map(digest).getOrElse("")
   }
 
   /** The files of a file source after pruning by partition columns; None for any other leaf. */

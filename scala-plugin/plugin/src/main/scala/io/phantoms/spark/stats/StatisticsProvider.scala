@@ -16,8 +16,9 @@ import io.phantoms.spark.detect.Workload
 /**
  * A workload's problem for the chooser, with the statistics known of its input.
  *
- * Sources by priority: supplied by the user, catalog (ANALYZE) and file footers, a bounded sample, rules of thumb. The
- * only side effect is the sample, which is cached per input snapshot.
+ * Sources by priority: supplied by the user, observed by earlier executions, catalog (ANALYZE) and file footers,
+ * observed in another state of the input and scaled, a bounded sample, rules of thumb. The only side effect is the sample,
+ * which is cached per input snapshot.
  */
 object StatisticsProvider extends Logging {
 
@@ -25,6 +26,7 @@ object StatisticsProvider extends Logging {
    * @param session the session that plans (the classic one)
    * @param memory bytes for the LFTA tables of one map task
    * @param sampling whether and how much of the input may be read
+   * @param observing whether what executions found out is used
    * @param machine constants of the cost model; parallelism and partitions are the session's and the input's
    */
   def problem(
@@ -32,23 +34,27 @@ object StatisticsProvider extends Logging {
       workload: Workload,
       memory: Long,
       sampling: SamplingOptions,
+      observing: ObservingOptions = ObservingOptions.Off,
       machine: Machine = Machine()
-  ): Problem = problem(session, workload, memory, sampling, StatsRegistry.global, SampleCache.global, machine)
+  ): Problem = {
+    val known = KnownStatistics(StatsRegistry.global, SampleCache.global, ObservationStore.global)
+    problem(session, workload, memory, sampling, observing, known, machine)
+  }
 
   private[stats] def problem(
       anySession: AnySession,
       workload: Workload,
       memory: Long,
       sampling: SamplingOptions,
-      registry: StatsRegistry,
-      cache: SampleCache,
+      observing: ObservingOptions,
+      known: KnownStatistics,
       machine: Machine
   ): Problem = {
     val session = anySession.asInstanceOf[SparkSession]
     val attributes = attributesOf(workload.keys)
     val queries = workload.queries.map(_.keys)
     val found = LinearInput.of(workload.base) match {
-      case Some(input) => ofInput(session, input, workload.keys, queries, sampling, registry, cache)
+      case Some(input) => ofInput(session, input, workload.keys, queries, sampling, observing, known)
       case None => other(session, workload, queries)
     }
     Problem(
@@ -71,6 +77,12 @@ object StatisticsProvider extends Logging {
         f"groups ${names(q)}%s ${g.value}%.0f (${g.source.name}%s), flow length ${l.value}%.1f (${l.source.name}%s)"
       } ++: s.notes
     case s => Seq(f"rows ${s.rows}%.0f")
+  }
+
+  /** What an execution of a choice for this problem has to know to keep what it finds out. */
+  def observing(problem: Problem): Option[ObservedInput] = problem.statistics match {
+    case s: EstimatedStatistics => s.observing
+    case _ => None
   }
 
   /** What the chooser calls the keys: attribute names or SQL, made unique by a number. */
@@ -120,43 +132,68 @@ object StatisticsProvider extends Logging {
       workloadKeys: IndexedSeq[Expression],
       queries: IndexedSeq[BitSet],
       sampling: SamplingOptions,
-      registry: StatsRegistry,
-      cache: SampleCache
+      observing: ObservingOptions,
+      sources: KnownStatistics
   ): Found = {
     val keys = workloadKeys.map(input.overLeaf)
     val names = keys.map(input.canonical)
-    val supplied = quietly(Seq.empty[SuppliedMatch])(SuppliedLookup.find(session, registry, input))
+    val supplied = quietly(Seq.empty[SuppliedMatch])(SuppliedLookup.find(session, sources.supplied, input))
     val every = queries.foldLeft(BitSet.empty)(_ | _)
     val exact = supplied.filter(_.exact)
-    val enough = exact.exists(_.entry.rows.nonEmpty) && exact.exists(_.entry.flowLength.nonEmpty) &&
+    val observed = if (!observing.enabled) None
+    else
+      quietly(Option.empty[ObservedNumbers]) {
+        def leafRows = InputSize.leafRows(session, input, None).value
+        val labels = attributesOf(workloadKeys).map(_.name)
+        ObservedInput.of(input, keys, labels, leafRows, observing.directory)
+          .map(ObservedNumbers(_, sources.observed))
+      }
+    val suppliedEnough = exact.exists(_.entry.rows.nonEmpty) && exact.exists(_.entry.flowLength.nonEmpty) &&
       queries.forall(q => q.isEmpty || suppliedGroups(exact, workloadKeys).contains(q))
     val sampled: Either[String, InputSample] =
       if (!sampling.enabled) Left("sampling is switched off")
-      else if (enough) Left("all statistics were supplied")
+      else if (suppliedEnough) Left("all statistics were supplied")
+      else if (observed.exists(_.sayAll(queries))) Left("all statistics were observed")
       else
         quietly[Either[String, InputSample]](Left("the input could not be identified")) {
-          cache.getOrElse(InputIdentity.of(input), names.toSet, sampling.rows) {
+          sources.samples.getOrElse(InputIdentity.of(input), names.toSet, sampling.rows) {
             Sampler.sample(session, input, keys, sampling)
           }
         }
     val sample = sampled.toOption
-    val rows = rowsOf(session, input, sample, supplied)
+    val rows = rowsOf(session, input, sample, supplied, observed)
     val asked = (every +: queries).filter(_.nonEmpty)
     val catalog = catalogGroups(input, keys, rows)
     val distinct = new DistinctCounts(workloadKeys, keys, names, rows.value, sample, asked.toSet, catalog)
-    val known = distinct.catalogKnown(input.filters.isEmpty) ++ suppliedGroups(exact, workloadKeys).map {
+    val fromCatalog = distinct.catalogKnown(input.filters.isEmpty)
+    val counted = observed.fold(Map.empty[BitSet, Estimate])(_.groups).filter { case (set, e) =>
+      e.source == StatisticSource.Observed || !fromCatalog.contains(set)
+    }
+    val known = fromCatalog ++ counted ++ suppliedGroups(exact, workloadKeys).map {
       case (k, n) => k -> Estimate(n, StatisticSource.Supplied)
     }
-    val caps = distinct.catalogCaps ++ suppliedGroups(supplied.filterNot(_.exact), workloadKeys)
+    val caps = (observed.toSeq.flatMap(_.caps) ++ distinct.catalogCaps ++
+      suppliedGroups(supplied.filterNot(_.exact), workloadKeys)).groupMapReduce(_._1)(_._2)(math.min)
     val flows = suppliedBy(supplied, workloadKeys, _.flowLength)
     def flow(k: BitSet): Estimate = flows.get(k).orElse(flows.get(BitSet.empty)) match {
       case Some(l) => Estimate(l, StatisticSource.Supplied)
-      case None => distinct.flowLength(k)
+      case None => observed.fold(distinct.flowLength(k))(_.flowLength(k, distinct.flowLength))
     }
     val notes = sampled.left.toOption.map(why => s"no sample: $why").toSeq ++
-      supplied.filter(_.stale).map(m => s"statistics of ${m.entry.table} were supplied for an older snapshot")
-    val statistics =
-      new EstimatedStatistics(rows, known, caps, distinct.estimate, flow, asked, notes)
+      supplied.filter(_.stale).map(m => s"statistics of ${m.entry.table} were supplied for an older snapshot") ++
+      observed.flatMap(_.note)
+    val statistics = new EstimatedStatistics(
+      rows,
+      known,
+      caps,
+      distinct.estimate,
+      flow,
+      asked,
+      notes,
+      observed.fold(IndexedSeq.empty[Double])(_.depthFlowLengths),
+      observed.map(_.input),
+      observed.fold(0L)(_.revision)
+    )
     val partitions = quietly(session.sparkContext.defaultParallelism)(InputSize.partitions(session, input, sample))
     Found(statistics, partitions, sampled)
   }
@@ -165,19 +202,24 @@ object StatisticsProvider extends Logging {
       session: SparkSession,
       input: LinearInput,
       sample: Option[InputSample],
-      supplied: Seq[SuppliedMatch]
+      supplied: Seq[SuppliedMatch],
+      observed: Option[ObservedNumbers]
   ): Estimate = {
     def measured = quietly(Estimate(InputSize.UnknownRows, StatisticSource.Default)) {
-      InputSize.rows(session, input, sample)
+      val found = InputSize.rows(session, input, sample)
+      if (found.source == StatisticSource.Catalog) found
+      else observed.flatMap(_.rows).getOrElse(found)
     }
-    supplied.find(_.entry.rows.nonEmpty) match {
-      case Some(m) if m.exact => Estimate(math.max(1.0, m.entry.rows.get), StatisticSource.Supplied)
-      case Some(m) =>
+    val counted = observed.flatMap(_.rows).filter(_.source == StatisticSource.Observed)
+    (supplied.find(_.entry.rows.nonEmpty), counted) match {
+      case (Some(m), _) if m.exact => Estimate(math.max(1.0, m.entry.rows.get), StatisticSource.Supplied)
+      case (_, Some(rows)) => rows.map(math.max(1.0, _))
+      case (Some(m), _) =>
         // Said of the whole table: as many of them as pass this input's filters.
         val of = measured
         val all = quietly(of)(InputSize.leafRows(session, input, sample))
         of.map(n => math.max(1.0, m.entry.rows.get * math.min(1.0, n / math.max(1.0, all.value))))
-      case None => measured.map(math.max(1.0, _))
+      case _ => measured.map(math.max(1.0, _))
     }
   }
 

@@ -15,6 +15,8 @@ import org.apache.spark.sql.{Dataset, SparkSession => AnySession}
 import org.apache.spark.sql.catalyst.expressions.XxHash64
 import org.apache.spark.sql.classic.SparkSession
 
+import io.phantoms.spark.PhantomsConf
+
 /**
  * Statistics as the Python facade and scripts reach them. Every error is a [[StatisticsException]], an
  * IllegalArgumentException whose message begins with an error class.
@@ -52,21 +54,62 @@ object StatsApi extends Logging {
   def statsSetFlowLength(session: AnySession, table: String, columns: Array[String], l: Double): Unit =
     statsSetFlowLength(session, table, java.util.Arrays.asList(columns: _*), l)
 
-  /** Forgets everything supplied, and all samples. */
-  def statsClear(@unused session: AnySession): Unit = {
+  /**
+   * Forgets everything supplied, all samples, and everything observed, the files of it in `spark.phantoms.stats.path` as
+   * well.
+   */
+  def statsClear(session: AnySession): Unit = {
     StatsRegistry.global.clear()
     SampleCache.global.clear()
+    ObservationStore.global.clear(directory(session))
   }
 
-  /** Everything supplied, as JSON (format `phantoms-statistics`, version 1). */
-  def statsToJson(@unused session: AnySession): String = StatsRegistry.global.toJson
+  /**
+   * Everything observed: a JSON list of `{"source", "filters", "snapshot", "rows", "groups": [{"columns", "groups"}],
+   * "flow_length": [{"columns", "rows"}]}`, one for each input, those in `spark.phantoms.stats.path` as well. Columns are
+   * named as in the query that was observed; `rows` is null where no execution read all of them.
+   */
+  def statsObserved(session: AnySession): String = JsonMethods.compact(
+    JArray(ObservationStore.global.all(directory(session)).toList.map { s =>
+      def bySet(numbers: Map[Set[String], Double], value: String): JValue = JArray(
+        numbers.toList.map { case (keys, n) => keys.toList.map(k => s.names.getOrElse(k, k)).sorted -> n }
+          .sortBy { case (columns, _) => (columns.size, columns.mkString(",")) }
+          .map { case (columns, n) => JObject("columns" -> JArray(columns.map(JString(_))), value -> JDouble(n)) }
+      )
+      JObject(
+        "source" -> JString(s.key.source),
+        "filters" -> JString(s.key.shape),
+        "snapshot" -> JString(s.snapshot),
+        "rows" -> s.observation.rows.fold[JValue](JNull)(JDouble(_)),
+        "groups" -> bySet(s.observation.groups, "groups"),
+        "flow_length" -> bySet(s.observation.flowLengths, "rows")
+      )
+    })
+  )
 
-  /** Writes everything supplied to a file of the driver's file system. */
-  def statsSaveJson(@unused session: AnySession, path: String): Unit = {
-    val _ = Files.write(Paths.get(path), StatsRegistry.global.toJson.getBytes(UTF_8))
+  private def directory(session: AnySession): String =
+    session.conf.getOption(PhantomsConf.StatsPath.key).getOrElse("")
+
+  /** Everything supplied and observed, as JSON (format `phantoms-statistics`, version 1). */
+  def statsToJson(session: AnySession): String = {
+    val supplied = StatsRegistry.global.toJson
+    // What is only known in this application would mean nothing to another.
+    val observed = ObservationStore.global.all(directory(session)).filter(_.key.isLasting)
+    if (observed.isEmpty) supplied
+    else
+      JsonMethods.parse(supplied) match {
+        case JObject(fields) =>
+          JsonMethods.pretty(JObject(fields :+ ("observed" -> JArray(observed.toList.map(ObservationJson.toJson)))))
+        case other => throw new IllegalStateException(s"supplied statistics as $other")
+      }
   }
 
-  /** Adds what [[statsSaveJson]] wrote; statistics of the same table are replaced. */
+  /** Writes everything supplied and observed to a file of the driver's file system. */
+  def statsSaveJson(session: AnySession, path: String): Unit = {
+    val _ = Files.write(Paths.get(path), statsToJson(session).getBytes(UTF_8))
+  }
+
+  /** Adds what [[statsSaveJson]] wrote; statistics of the same table or input are replaced. */
   def statsLoadJson(@unused session: AnySession, path: String): Unit = {
     val text =
       try new String(Files.readAllBytes(Paths.get(path)), UTF_8)
@@ -74,8 +117,23 @@ object StatsApi extends Logging {
         case _: NoSuchFileException =>
           throw new StatisticsException("PHANTOMS_STATISTICS_NOT_FOUND", s"there is no file $path")
       }
+    val observed = loadedObservations(text)
     StatsRegistry.global.addJson(text)
+    observed.foreach(ObservationStore.global.add)
   }
+
+  // What else may be wrong with the text, the registry says.
+  private def loadedObservations(text: String): Seq[StoredObservation] =
+    try {
+      JsonMethods.parseOpt(text).map(_ \ "observed") match {
+        case Some(JArray(items)) => items.map(ObservationJson.fromJson)
+        case Some(JNothing) | None => Nil
+        case Some(_) => throw new ObservationJson.Unreadable("it is no list")
+      }
+    } catch {
+      case e: ObservationJson.Unreadable =>
+        throw new StatisticsException("PHANTOMS_STATISTICS_FORMAT", s"observed statistics: ${e.getMessage}")
+    }
 
   /**
    * Samples what a DataFrame reads: `{"rows", "source", "sampled", "partitions", "columns": {NAME: {"groups", "source",
@@ -100,8 +158,8 @@ object StatsApi extends Logging {
       keys,
       singles,
       SamplingOptions(enabled = true, rows),
-      StatsRegistry.global,
-      SampleCache.global
+      ObservingOptions.Off,
+      KnownStatistics(StatsRegistry.global, SampleCache.global, ObservationStore.global)
     )
     val statistics = found.statistics
     found.sample.left.foreach(refuse)

@@ -1,6 +1,7 @@
 package io.phantoms.spark.execute
 
 import io.phantoms.spark.oracle.{TwoTiers, TwoTiersExtensions}
+import io.phantoms.spark.stats.{ObservationStore, StatsApi}
 
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.execution.SparkPlan
@@ -92,6 +93,26 @@ final class MergeOnDiskSuite extends AnyFunSuite with BeforeAndAfterAll {
 
   test("a cube with strings and wide decimals") {
     check("select a, b, c, count(*) n, sum(v) s, sum(d) sd, min(b) mb, grouping_id() g from t group by cube(a, b, c)")
+  }
+
+  test("groups that were merged on disk are observed, each once") {
+    val files = java.nio.file.Files.createTempDirectory("phantoms-disk").resolve("t").toString
+    spark.conf.set("spark.phantoms.enabled", "false")
+    spark.table("t").where("v < 400000").write.parquet(files)
+    spark.read.parquet(files).createOrReplaceTempView("stored")
+    StatsApi.statsClear(spark)
+    check("select a, b, c, count(*) n, sum(d) sd, grouping_id() g from stored group by cube(a, b, c)")
+    val found = ObservationStore.global.all("")
+    assert(found.size == 1)
+    val groups = found.head.observation.groups.map { case (keys, n) => keys.map(found.head.names) -> n }
+    spark.conf.set("spark.phantoms.enabled", "false")
+    try {
+      val truth = Seq("a", "b", "c").toSet.subsets().filter(_.nonEmpty).map { set =>
+        set -> spark.sql(s"select count(*) from (select distinct ${set.mkString(", ")} from stored)").head().getLong(0)
+      }
+      assert(groups == truth.map { case (set, n) => set -> n.toDouble }.toMap)
+      assert(found.head.observation.rows.contains(400000.0))
+    } finally spark.conf.set("spark.phantoms.enabled", "true")
   }
 
   test("a rollup: every relation derived from the one above it") {

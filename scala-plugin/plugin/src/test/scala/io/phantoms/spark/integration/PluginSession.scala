@@ -106,6 +106,8 @@ object PluginSession {
     "spark.sql.planChangeValidation" -> "true",
     "spark.unsafe.exceptionOnMemoryLeak" -> "true",
     "spark.phantoms.minSavings" -> "-1",
+    // One query must not change the plan of the next.
+    "spark.phantoms.stats.observe" -> "false",
     "spark.phantoms.strict" -> "true"
   )
 

@@ -88,7 +88,10 @@ abstract class StatsSuite extends SparkFunSuite {
       sampling: SamplingOptions = SamplingOptions(),
       registry: StatsRegistry = new StatsRegistry,
       cache: SampleCache = new SampleCache(1L << 22)
-  ): Problem = StatisticsProvider.problem(spark, w, 1L << 20, sampling, registry, cache, Machine())
+  ): Problem = {
+    val known = KnownStatistics(registry, cache, new ObservationStore(1))
+    StatisticsProvider.problem(spark, w, 1L << 20, sampling, ObservingOptions.Off, known, Machine())
+  }
 
   protected def estimated(p: Problem): EstimatedStatistics = p.statistics match {
     case s: EstimatedStatistics => s

@@ -1,0 +1,107 @@
+package io.phantoms.spark.stats
+
+import org.json4s._
+import org.json4s.jackson.JsonMethods
+
+/** Observations as JSON: one input a file, or a list of them. */
+private[stats] object ObservationJson {
+  val Format = "phantoms-observed"
+  val Version = 1
+
+  /** Why a text is none of ours. */
+  final class Unreadable(message: String) extends IllegalArgumentException(message)
+
+  def render(stored: StoredObservation): String = JsonMethods.pretty(
+    JObject(("format" -> JString(Format)) :: ("version" -> JInt(Version)) :: toJson(stored).obj)
+  )
+
+  def toJson(s: StoredObservation): JObject = {
+    def bySet(numbers: Map[Set[String], Double], value: String): JValue = JArray(
+      numbers.toList.map { case (keys, n) => keys.toList.sorted -> n }.sortBy { case (k, _) =>
+        (k.size, k.mkString(","))
+      }
+        .map { case (keys, n) => JObject("keys" -> JArray(keys.map(JString(_))), value -> JDouble(n)) }
+    )
+    val o = s.observation
+    val used = (o.groups.keySet ++ o.flowLengths.keySet).flatten
+    JObject(
+      "source" -> JString(s.key.source),
+      "reading" -> JString(s.key.reading),
+      "shape" -> JString(s.key.shape),
+      "snapshot" -> JString(s.snapshot),
+      "leaf_rows" -> JDouble(s.leafRows),
+      "rows" -> o.rows.fold[JValue](JNull)(JDouble(_)),
+      "names" -> JObject(s.names.toList.filter(n => used(n._1)).sorted.map { case (k, n) => k -> JString(n) }),
+      "groups" -> bySet(o.groups, "groups"),
+      "flow_length" -> bySet(o.flowLengths, "rows"),
+      "depth_flow_length" -> JArray(o.depthFlowLengths.toList.map(JDouble(_)))
+    )
+  }
+
+  /** @throws Unreadable with a sentence for people */
+  def parse(text: String): StoredObservation = {
+    val json =
+      try JsonMethods.parse(text)
+      catch { case e: Exception => bad(s"it is not valid JSON (${firstLine(e)})") }
+    if (json \ "format" != JString(Format)) bad(s"""its "format" is not "$Format"""")
+    json \ "version" match {
+      case JInt(v) if v == Version =>
+      case JInt(v) => bad(s"it has format version $v, and this release reads version $Version")
+      case _ => bad("""it has no "version"""")
+    }
+    fromJson(json)
+  }
+
+  def fromJson(json: JValue): StoredObservation = {
+    def bySet(field: String, value: String, least: Double): Map[Set[String], Double] = list(json \ field, field).map {
+      item =>
+        list(item \ "keys", s"$field.keys").map(text(_, s"$field.keys")).toSet ->
+          number(item \ value, s"$field.$value", least)
+    }.toMap
+    val names = json \ "names" match {
+      case JObject(fields) => fields.map { case (k, v) => k -> text(v, "names") }.toMap
+      case _ => bad("""its field "names" is no object""")
+    }
+    StoredObservation(
+      ObservedKey(text(json \ "source", "source"), text(json \ "reading", "reading"), text(json \ "shape", "shape")),
+      text(json \ "snapshot", "snapshot"),
+      number(json \ "leaf_rows", "leaf_rows", 0),
+      names,
+      Observation(
+        json \ "rows" match {
+          case JNull | JNothing => None
+          case v => Some(number(v, "rows", 0))
+        },
+        bySet("groups", "groups", 0),
+        bySet("flow_length", "rows", 1),
+        list(json \ "depth_flow_length", "depth_flow_length").map(number(_, "depth_flow_length", 1)).toVector
+      )
+    )
+  }
+
+  private def bad(why: String): Nothing = throw new Unreadable(why)
+
+  private def firstLine(e: Exception): String =
+    Option(e.getMessage).flatMap(_.linesIterator.nextOption()).getOrElse(e.getClass.getSimpleName).take(100)
+
+  private def text(v: JValue, field: String): String = v match {
+    case JString(s) => s
+    case _ => bad(s"""its field "$field" is no text""")
+  }
+
+  private def list(v: JValue, field: String): List[JValue] = v match {
+    case JArray(items) => items
+    case _ => bad(s"""its field "$field" is no list""")
+  }
+
+  private def number(v: JValue, field: String, least: Double): Double = {
+    val n = v match {
+      case JInt(i) => i.toDouble
+      case JDouble(d) => d
+      case JLong(l) => l.toDouble
+      case JDecimal(d) => d.toDouble
+      case _ => bad(s"""its field "$field" is no number""")
+    }
+    if (n >= least && !n.isInfinite) n else bad(s"""its field "$field" is $n, and must be at least $least""")
+  }
+}

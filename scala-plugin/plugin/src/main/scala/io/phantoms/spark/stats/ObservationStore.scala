@@ -1,0 +1,135 @@
+package io.phantoms.spark.stats
+
+import java.util.concurrent.atomic.AtomicLong
+
+import scala.collection.immutable.BitSet
+import scala.collection.mutable
+
+import io.phantoms.spark.choose.ObservedTables
+
+/**
+ * Observations of one input.
+ *
+ * @param snapshot the state they hold for
+ * @param leafRows rows of the relation in that state, as estimated when the plan was made
+ * @param names what people call the keys, by canonical form
+ */
+final case class StoredObservation(
+    key: ObservedKey,
+    snapshot: String,
+    leafRows: Double,
+    names: Map[String, String],
+    observation: Observation
+) {
+
+  /** With what was found out later; numbers of another state are dropped. */
+  def updated(later: StoredObservation): StoredObservation =
+    if (snapshot != later.snapshot) later
+    else later.copy(names = names ++ later.names, observation = observation.updated(later.observation))
+}
+
+/**
+ * Observations by input, those not used for the longest time dropped first. In memory, and in files where a session says
+ * so ([[ObservationFiles]]). Safe for use by many threads; recording waits for no file.
+ *
+ * @param capacity most inputs
+ */
+final class ObservationStore(capacity: Int) {
+  import ObservationStore.Entry
+
+  private val entries = mutable.LinkedHashMap.empty[ObservedKey, Entry]
+
+  // Map sides that are done while the merge above them is not. Keys of their tables are ordinals into the input's.
+  private val waiting = mutable.LinkedHashMap.empty[ObservedInput, ObservedTables]
+  private val files = new ObservationFiles
+
+  /** What is known of an input, of this state or of another one, and a number that changes with it. */
+  def find(input: ObservedInput): Option[(StoredObservation, Long)] = {
+    val read =
+      if (input.directory.nonEmpty && input.key.isLasting) files.changed(input.directory, input.key) else None
+    synchronized {
+      // What another application saw of an older state does not replace what is known of this one.
+      val known = entries.get(input.key).exists(_.stored.snapshot == input.snapshot)
+      read.filter(_.snapshot == input.snapshot || !known).foreach(put)
+      entries.remove(input.key).map { e =>
+        entries.put(input.key, e)
+        (e.stored, e.revision)
+      }
+    }
+  }
+
+  /** All partitions of an execution's map side are done. Counts when its groups do. */
+  def mapSide(input: ObservedInput, tables: ObservedTables): Unit = synchronized {
+    waiting.remove(input)
+    waiting.put(input, tables)
+    while (waiting.size > ObservationStore.MostWaiting) waiting.remove(waiting.head._1)
+  }
+
+  /**
+   * All partitions of a merge are done.
+   *
+   * @param groups of every relation that was complete there
+   */
+  def merged(input: ObservedInput, groups: Map[BitSet, Double]): Unit = {
+    def texts(set: BitSet): Set[String] = set.iterator.map(input.keys).toSet
+    val stored = synchronized {
+      val tables = waiting.get(input)
+      val before = entries.get(input.key).map(_.stored).filter(_.snapshot == input.snapshot)
+        .map(_.observation.groups).getOrElse(Map.empty)
+      def known(set: BitSet): Option[Double] = groups.get(set).orElse(before.get(texts(set)))
+      val observation = Observation(
+        tables.map(_.rows),
+        groups.collect { case (set, n) if set.nonEmpty => texts(set) -> n },
+        tables.fold(Map.empty[Set[String], Double])(_.flowLengths(known).map { case (set, l) => texts(set) -> l }),
+        tables.fold(IndexedSeq.empty[Double])(_.depthFlowLengths(known))
+      )
+      val names = input.keys.zip(input.names).toMap
+      put(StoredObservation(input.key, input.snapshot, input.leafRows, names, observation))
+    }
+    if (input.directory.nonEmpty && input.key.isLasting) files.write(input.directory, stored)
+  }
+
+  /** Adds what was written before; of an input that has observations already, those of the same state stay as well. */
+  def add(stored: StoredObservation): Unit = synchronized { val _ = put(stored) }
+
+  private def put(later: StoredObservation): StoredObservation = {
+    val before = entries.remove(later.key)
+    val stored = before.fold(later)(_.stored.updated(later))
+    val revision = before.filter(_.stored == stored).fold(ObservationStore.revisions.incrementAndGet())(_.revision)
+    entries.put(later.key, Entry(stored, revision))
+    while (entries.size > capacity) entries.remove(entries.head._1)
+    stored
+  }
+
+  /** Everything in memory, and in the files of a directory if one is given. */
+  def all(directory: String): Seq[StoredObservation] = {
+    if (directory.nonEmpty) files.readAll(directory).foreach(add)
+    synchronized(entries.values.map(_.stored).toSeq).sortBy(s => (s.key.source, s.key.shape, s.key.reading))
+  }
+
+  /** Forgets everything, and deletes the files of a directory if one is given; files of others stay. */
+  def clear(directory: String): Unit = {
+    synchronized {
+      entries.clear()
+      waiting.clear()
+    }
+    files.clear(directory)
+  }
+
+  /** Waits until everything recorded so far is in its files. */
+  def flush(): Unit = files.flush()
+}
+
+object ObservationStore {
+  private final case class Entry(stored: StoredObservation, revision: Long)
+
+  // Never given twice, so that no choice made with other numbers is taken for one made with these.
+  private val revisions = new AtomicLong
+
+  private val MostWaiting = 64
+
+  /** Of this application. */
+  val global = new ObservationStore(1024)
+
+  Runtime.getRuntime.addShutdownHook(new Thread(() => global.flush(), "phantoms-observations"))
+}
