@@ -42,7 +42,7 @@ def test_supplied_statistics_go_first(spark: SparkSession) -> None:
     spark.sql(QUERY).collect()
     phantoms.stats.set_rows("packets", 77_777, spark=spark)
     text = str(phantoms.explain(spark.sql(QUERY)))
-    assert "77777 (supplied)" in text
+    assert "rows 77777 (supplied)" in text
     assert "(observed)" in text
 
 

@@ -3,6 +3,7 @@ package io.phantoms.spark.explain
 import io.phantoms.spark.BuildInfo
 import io.phantoms.spark.choose.{MachineConstants, RunnerUp}
 import io.phantoms.spark.detect.{Decision, Declined, Shared}
+import io.phantoms.spark.stats.StatisticsProvider
 
 import org.json4s._
 import org.json4s.jackson.JsonMethods
@@ -13,7 +14,7 @@ import org.json4s.jackson.JsonMethods
  * Every decision has `decision` (`shared` or `declined`), `code`, `reason` and `subject`. A shared one also has
  * `notation`, `legend` (letter to attribute), `algorithm`, `cost` and `cost_without` (nanoseconds of elapsed time),
  * `savings` (fraction), `runner_up` (the best answer not taken: `description`, `cost`), `margin` (by which fraction of
- * its own cost the choice is ahead of that), `rows`, `machine` (constants of the cost model, nanoseconds), `queries` (their keys) and
+ * its own cost the choice is ahead of that), `rows`, `statistics` (each number with its source, for people), `machine` (constants of the cost model, nanoseconds), `queries` (their keys) and
  * `relations`, parents before children: `keys`, `queries` and `parent` (ordinals; -1: the input), `phantom`, `buckets`,
  * `placement`, `shard_key`, `shards`, `expected_groups`.
  */
@@ -39,6 +40,7 @@ object ExplanationJson {
         "cost_without" -> number(s.choice.costWithout),
         "savings" -> number(s.choice.savings),
         "rows" -> number(s.problem.statistics.rows),
+        "statistics" -> strings(StatisticsProvider.describe(s.problem)),
         "machine" -> JObject(MachineConstants.of(s.problem.machine).map { case (k, v) => k -> number(v) }.toList),
         "queries" -> JArray(s.problem.queries.map(q => strings(RelationView.names(s, q))).toList),
         "relations" -> JArray(RelationView.of(s).map(relation).toList)

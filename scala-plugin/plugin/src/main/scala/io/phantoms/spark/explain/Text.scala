@@ -4,9 +4,14 @@ import java.util.Locale
 
 import io.phantoms.spark.choose.{Choice, RunnerUp}
 import io.phantoms.spark.detect.{Decision, Declined, Shared}
+import io.phantoms.spark.stats.StatisticsProvider
 
 /** Decisions for people: the configuration in its notation first, then what it means. */
 object Text {
+
+  /** Lines of statistics shown; the JSON has all. */
+  private val MostNumbers = 24
+
   def render(decisions: Seq[Decision]): String =
     if (decisions.isEmpty) "no groupBy in this query"
     else
@@ -53,7 +58,7 @@ object Text {
       )
     }
     val title = Seq("#", "relation", "answers", "fed by", "placement", "buckets", "groups", "shards")
-    (head ++ table(title +: rows).map("  " + _)).mkString("\n")
+    (head ++ table(title +: rows).map("  " + _) ++ statistics(s)).mkString("\n")
   }
 
   private def nextBest(r: RunnerUp, choice: Choice): String = String.format(
@@ -63,6 +68,14 @@ object Text {
     duration(r.cost),
     Double.box(100 * choice.margin.getOrElse(0.0))
   )
+
+  /** What it was decided with, and where each number comes from. */
+  private def statistics(s: Shared): Seq[String] = {
+    val lines = StatisticsProvider.describe(s.problem)
+    val shown =
+      if (lines.size <= MostNumbers) lines else lines.take(MostNumbers) :+ s"... ${lines.size - MostNumbers} more"
+    "  decided with:" +: shown.map("    " + _)
+  }
 
   private def name(r: RelationView): String = r.keys.mkString("(", ", ", ")")
 
