@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 import phantoms
 
+OBSERVE = "spark.phantoms.stats.observe"
 QUERY = "SELECT srcip, dstip, count(*) FROM packets GROUP BY GROUPING SETS ((srcip, dstip), (srcip), (dstip))"
 
 
@@ -19,6 +20,7 @@ def counted(found: dict[str, Any]) -> dict[tuple[str, ...], float]:
 
 
 def test_an_execution_is_observed_and_the_next_plan_says_so(spark: SparkSession) -> None:
+    spark.conf.set(OBSERVE, "true")
     assert phantoms.stats.observed(spark=spark) == []
     assert "(observed)" not in str(phantoms.explain(spark.sql(QUERY)))
     spark.sql(QUERY).collect()
@@ -39,6 +41,7 @@ def test_an_execution_is_observed_and_the_next_plan_says_so(spark: SparkSession)
 
 
 def test_supplied_statistics_go_first(spark: SparkSession) -> None:
+    spark.conf.set(OBSERVE, "true")
     spark.sql(QUERY).collect()
     phantoms.stats.set_rows("packets", 77_777, spark=spark)
     text = str(phantoms.explain(spark.sql(QUERY)))
@@ -46,13 +49,13 @@ def test_supplied_statistics_go_first(spark: SparkSession) -> None:
     assert "(observed)" in text
 
 
-def test_switched_off(spark: SparkSession) -> None:
-    spark.conf.set("spark.phantoms.stats.observe", "false")
+def test_off_by_default(spark: SparkSession) -> None:
     spark.sql(QUERY).collect()
     assert phantoms.stats.observed(spark=spark) == []
 
 
 def test_saved_and_loaded_with_the_others(spark: SparkSession, tmp_path: Path) -> None:
+    spark.conf.set(OBSERVE, "true")
     spark.sql(QUERY).collect()
     before = phantoms.stats.observed(spark=spark)
     phantoms.stats.save(tmp_path / "stats.json", spark=spark)
@@ -75,7 +78,12 @@ def test_kept_in_files_for_the_next_application(submit: Callable[..., Any], pack
         f"spark.sql({QUERY!r}).collect()\n"
         "spark.stop()\n"
     )
-    conf = {"spark.phantoms.stats.path": str(kept), "spark.phantoms.minSavings": "-1", "spark.phantoms.strict": "true"}
+    conf = {
+        OBSERVE: "true",
+        "spark.phantoms.stats.path": str(kept),
+        "spark.phantoms.minSavings": "-1",
+        "spark.phantoms.strict": "true",
+    }
     first = submit(script, conf=conf)
     assert first.returncode == 0, first.stderr
     assert "FIRST" in first.stdout

@@ -157,7 +157,8 @@ def sample(df: DataFrame) -> dict[str, Any]:
 def observed(*, spark: SparkSession | None = None) -> list[dict[str, Any]]:
     """Tell what earlier executions found out about their inputs.
 
-    Those kept in the directory ``spark.phantoms.stats.path`` are included.
+    Only executions with ``spark.phantoms.stats.observe`` on leave something. Those kept in the directory
+    ``spark.phantoms.stats.path`` are included.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ final case class PhantomsSettings(
     sampleRows: Int,
     machine: MachineOfConstants = MachineOfConstants(),
     secondTier: Boolean = true,
-    observing: ObservingOptions = ObservingOptions()
+    observing: ObservingOptions = ObservingOptions.Off
 )
 
 /** All confs of the plugin. `docs/configuration.md` is made from this list by [[ConfDocs]]. */
@@ -147,9 +147,10 @@ object PhantomsConf {
   val ObserveStats = SQLConf.buildConf("spark.phantoms.stats.observe")
     .doc(
       "Whether what executions find out about an input (rows, groups, flow lengths) is used for later plans over the " +
-        "same input in the same state, and scaled by the rows where it has changed a little."
+        "same input in the same state, and scaled by the rows where it has changed a little. Off by default, because true " +
+        "numbers do not always lead to the faster plan yet; see how-it-decides.md."
     )
-    .version(Since).booleanConf.createWithDefault(true)
+    .version(Since).booleanConf.createWithDefault(false)
 
   val StatsPath = SQLConf.buildConf("spark.phantoms.stats.path")
     .doc(
@@ -237,7 +238,7 @@ object PhantomsConf {
       machine = machine(conf, warn),
       secondTier = value(SecondTierEnabled.key, conf.getConf(SecondTierEnabled), true) && conf.exchangeReuseEnabled,
       observing = ObservingOptions(
-        value(ObserveStats.key, conf.getConf(ObserveStats), true),
+        value(ObserveStats.key, conf.getConf(ObserveStats), false),
         value(StatsPath.key, conf.getConf(StatsPath), "")
       )
     )

@@ -87,7 +87,7 @@ class ExplanationsSuite extends AnyFunSuite with BeforeAndAfterAll {
       "notation": @unchecked
     assert(text.linesIterator.next() == notation)
     assert(text.contains("(srcip, dstip)") && text.contains("3 groupBys over 5,000 rows"))
-    assert(text.contains("rows 5000 (catalog)") || text.contains("rows 5000 (observed)"))
+    assert(text.contains("rows 5000 (sample)"))
   }
 
   test("what was left alone, with code and sentence") {

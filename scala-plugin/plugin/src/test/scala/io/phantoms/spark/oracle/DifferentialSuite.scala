@@ -46,6 +46,7 @@ trait DifferentialSuite extends BeforeAndAfterAll with Assertions { this: Suite 
       "spark.ui.enabled" -> "false",
       "spark.sql.warehouse.dir" -> Files.createTempDirectory("phantoms-warehouse").toString,
       PhantomsConf.Strict.key -> "true",
+      PhantomsConf.ObserveStats.key -> "true",
       PhantomsConf.MinSavings.key -> "-1e9"
     ) ++ sessionConf
     confs.foreach { case (k, v) => builder.config(k, v) }
