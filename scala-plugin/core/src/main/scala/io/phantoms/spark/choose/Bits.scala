@@ -92,3 +92,17 @@ private[choose] final class Bits private (private val words: Array[Long]) {
 
   override def hashCode: Int = Arrays.hashCode(words)
 }
+
+private[choose] object Bits {
+
+  /** The ordinals below `size` that satisfy a predicate. */
+  def where(size: Int)(holds: Int => Boolean): Bits = {
+    val found = new Bits(size)
+    var i = 0
+    while (i < size) {
+      if (holds(i)) found += i
+      i += 1
+    }
+    found
+  }
+}

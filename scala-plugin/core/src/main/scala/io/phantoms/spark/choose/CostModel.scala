@@ -25,16 +25,10 @@ private[choose] final class CostModel(problem: Problem) {
   /** Shipping one entry of this size (SMAP's c2, grown by the width of the entry). */
   def c2(entryBytes: Int): Double = machine.c2 + machine.c2PerByte * math.max(0, entryBytes - EntryBytes)
 
-  // Of the probability that a row is in another task.
-  private val lnElsewhere = Math.log1p(-1.0 / partitions)
+  private val dealt = new DealtRuns(rows, partitions)
 
-  /** Groups one map task expects to see when the runs of a group fall into tasks at random. */
-  def groupsInTask(groups: Double, flowLength: Double): Double =
-    if (partitions == 1) math.min(groups, rows)
-    else {
-      val runs = math.max(1.0, rows / (groups * flowLength))
-      math.min(math.min(groups, rowsPerTask), -groups * Math.expm1(runs * lnElsewhere))
-    }
+  /** See [[DealtRuns.groupsInTask]]. */
+  def groupsInTask(groups: Double, flowLength: Double): Double = dealt.groupsInTask(groups, flowLength)
 
   /**
    * Flow length of a relation that sees `fed` entries per task: the tables above collapse runs, so what a raw relation
@@ -83,7 +77,7 @@ private[choose] final class CostModel(problem: Problem) {
   /**
    * Groups of a relation in all tasks that merged `parentGroups` groups of its parent and aggregate them once more, where
    * these were dealt to that many tasks at random: each of its groups is there in every task that got one of its finer
-   * groups (the same law as of [[groupsInTask]]).
+   * groups (the same law as of [[DealtRuns]]).
    */
   def partialGroups(groups: Double, parentGroups: Double, tasks: Int): Double =
     if (tasks <= 1) math.min(groups, parentGroups)

@@ -44,40 +44,21 @@ private[choose] object FeedingForest {
   /** The nodes without those that feed fewer than two relations and are not `kept` for themselves. */
   def withoutIdle(nodes: Array[Int], parent: Array[Int], kept: Int => Boolean): Array[Int] = {
     val children = new Array[Int](nodes.length)
-    var idle = 0
     var i = 0
     while (i < nodes.length) {
       if (parent(i) >= 0) children(parent(i)) += 1
       i += 1
     }
-    i = 0
-    while (i < nodes.length) {
-      if (children(i) < 2 && !kept(nodes(i))) {
-        children(i) = -1
-        idle += 1
-      }
-      i += 1
-    }
-    if (idle == 0) nodes
-    else {
-      val left = new Array[Int](nodes.length - idle)
-      var n = 0
-      i = 0
-      while (i < nodes.length) {
-        if (children(i) >= 0) { left(n) = nodes(i); n += 1 }
-        i += 1
-      }
-      left
-    }
+    filtered(nodes, i => children(i) >= 2 || kept(nodes(i)))
   }
 
-  /** The nodes that satisfy a predicate, in their order. */
-  def kept(nodes: Array[Int], keeps: Int => Boolean): Array[Int] = {
+  /** The nodes at positions that satisfy a predicate, in their order; the same array where all do. */
+  def filtered(nodes: Array[Int], keeps: Int => Boolean): Array[Int] = {
     val left = new Array[Int](nodes.length)
     var n = 0
     var i = 0
     while (i < nodes.length) {
-      if (keeps(nodes(i))) { left(n) = nodes(i); n += 1 }
+      if (keeps(i)) { left(n) = nodes(i); n += 1 }
       i += 1
     }
     if (n == nodes.length) nodes else java.util.Arrays.copyOf(left, n)

@@ -47,8 +47,7 @@ final class FeedingGraph private (val problem: Problem, masks: Array[Mask]) {
   /** Nodes, wider groupings first: each after everything that can feed it. */
   val order: Array[Int] = {
     val sizes = masks.map(_.size)
-    val finest = Sorted.positions(groups.map(-_))
-    Sorted.positions(finest.map(i => -sizes(i).toDouble)).map(finest(_))
+    Sorted.positions(sizes.map(-_.toDouble), groups.map(-_))
   }
 
   /** Position of each node in [[order]]. */
@@ -73,15 +72,7 @@ final class FeedingGraph private (val problem: Problem, masks: Array[Mask]) {
 
   /** The nodes that can feed a node, by their [[groupsRank]]. */
   def feeders(node: Int): Bits = {
-    if (feedersOf(node) == null) {
-      val finer = new Bits(size)
-      var at = 0
-      while (at < size) {
-        if (feeds(byGroups(at), node)) finer += at
-        at += 1
-      }
-      feedersOf(node) = finer
-    }
+    if (feedersOf(node) == null) feedersOf(node) = Bits.where(size)(at => feeds(byGroups(at), node))
     feedersOf(node)
   }
 
@@ -98,28 +89,14 @@ final class FeedingGraph private (val problem: Problem, masks: Array[Mask]) {
 
   /** The queries that a node can feed, by their position in [[queryOrder]]. */
   def fed(node: Int): Bits = {
-    if (fedBy(node) == null) {
-      val coarser = new Bits(queryCount)
-      var at = 0
-      while (at < queryCount) {
-        if (feeds(node, queryOrder(at))) coarser += at
-        at += 1
-      }
-      fedBy(node) = coarser
-    }
+    if (fedBy(node) == null) fedBy(node) = Bits.where(queryCount)(at => feeds(node, queryOrder(at)))
     fedBy(node)
   }
 
   /** The queries' nodes that hold all these attributes, by their position in [[queryOrder]]. */
   def holding(attributes: BitSet): Bits = {
-    val found = new Bits(queryCount)
     val holds = holder(attributes)
-    var at = 0
-    while (at < queryCount) {
-      if (holds(queryOrder(at))) found += at
-      at += 1
-    }
-    found
+    Bits.where(queryCount)(at => holds(queryOrder(at)))
   }
 
   /** Whether a node holds all these attributes. */
@@ -143,9 +120,6 @@ final class FeedingGraph private (val problem: Problem, masks: Array[Mask]) {
 }
 
 object FeedingGraph {
-
-  // What a pair weighs against a width of any size.
-  private val PerPair = 1e6
 
   /** Most nodes of a graph; beyond it unions are ranked and cut. */
   val MaxNodes: Int = 2048
@@ -188,9 +162,9 @@ object FeedingGraph {
       val kept =
         if (found.size + ranked.size <= room) ranked
         else {
-          // By pairs, those of most first; then by width.
-          val keys = ranked.iterator.map { case (u, pairs) => u.size - pairs * PerPair }.toArray
-          Sorted.positions(keys).iterator.take(room - found.size).map(ranked(_)).toIndexedSeq
+          val mostPairs = ranked.iterator.map { case (_, pairs) => -pairs.toDouble }.toArray
+          val widths = ranked.iterator.map { case (u, _) => u.size.toDouble }.toArray
+          Sorted.positions(mostPairs, widths).iterator.take(room - found.size).map(ranked(_)).toIndexedSeq
         }
       frontier = kept.map(_._1)
       known ++= frontier

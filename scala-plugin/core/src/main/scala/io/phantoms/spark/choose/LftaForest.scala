@@ -96,35 +96,13 @@ private[choose] final class LftaForestBuilder(
 
   // Of `poor` tables that reduce too little the third that reduces least.
   private def markWorst(forest: LftaForest, passing: Array[Boolean], poor: Int): Unit = {
-    val at = new Array[Int](poor)
-    val leaving = new Array[Double](poor)
-    var n = 0
-    var i = 0
-    while (i < forest.nodes.length) {
-      if (!passing(forest.nodes(i)) && forest.evictions(i) > forest.fed(i) * PassAbove) {
-        at(n) = i
-        leaving(n) = forest.evictions(i) / forest.fed(i)
-        n += 1
-      }
-      i += 1
-    }
-    val sorted = leaving.clone()
-    java.util.Arrays.sort(sorted)
-    val worst = (poor + 2) / 3
-    val least = sorted(poor - worst)
-    // Of equals the first: so many of those that are just bad enough.
-    var equal = worst
-    i = 0
-    while (i < poor) { if (leaving(i) > least) equal -= 1; i += 1 }
-    i = 0
-    while (i < poor) {
-      if (leaving(i) > least) passing(forest.nodes(at(i))) = true
-      else if (leaving(i) == least && equal > 0) {
-        passing(forest.nodes(at(i))) = true
-        equal -= 1
-      }
-      i += 1
-    }
+    val nodes = forest.nodes
+    val reducingLittle = FeedingForest.filtered(
+      Array.range(0, nodes.length),
+      i => !passing(nodes(i)) && forest.evictions(i) > forest.fed(i) * PassAbove
+    )
+    Sorted.positions(reducingLittle.map(i => -forest.evictions(i) / forest.fed(i))).iterator.take((poor + 2) / 3)
+      .foreach(p => passing(nodes(reducingLittle(p))) = true)
   }
 
   private def attempt(
@@ -134,7 +112,7 @@ private[choose] final class LftaForestBuilder(
       whole: Boolean,
       memory: Double
   ): LftaForest = {
-    val kept = FeedingForest.kept(ordered, n => ships(n) || !passing(n))
+    val kept = FeedingForest.filtered(ordered, i => ships(ordered(i)) || !passing(ordered(i)))
     val (nodes, parent) = FeedingForest.useful(graph, kept, passing(_), ships)
     val buckets = tables(nodes, parent, ships, passing, whole, memory)
     val fed = new Array[Double](nodes.length)

@@ -30,18 +30,7 @@ final case class ObservedTable(
  */
 final case class ObservedTables(tables: IndexedSeq[ObservedTable], rows: Double, tasks: Int, wholeEpochs: Boolean) {
 
-  // Of the cost model, only what follows from rows and tasks is used.
-  private lazy val model = new CostModel(
-    Problem(
-      Vector.empty,
-      Vector.empty,
-      0,
-      TableStatistics(rows, Map.empty),
-      Machine(partitions = math.max(1, tasks)),
-      memory = 1,
-      maxShards = 1
-    )
-  )
+  private lazy val dealt = new DealtRuns(rows, math.max(1, tasks))
 
   /**
    * Effective flow length l_a of every raw relation with a table: that with which the cost model would have expected what
@@ -74,7 +63,7 @@ final case class ObservedTables(tables: IndexedSeq[ObservedTable], rows: Double,
     if (t.buckets < 1 || t.probes < 1 || rows < 1 || groups < 1) None
     else {
       val buckets = t.buckets.toDouble
-      def inTask(la: Double) = model.groupsInTask(math.min(groups, rows), la)
+      def inTask(la: Double) = dealt.groupsInTask(math.min(groups, rows), la)
       def byOccupied =
         solved(la => CollisionModel.occupied(inTask(la), buckets), t.atEnd / tasks, rows / groups)
       def byRate =
@@ -88,7 +77,7 @@ final case class ObservedTables(tables: IndexedSeq[ObservedTable], rows: Double,
   private def randomOverMeasured(t: ObservedTable, groups: Double): Option[Double] =
     if (t.buckets < 1 || t.collisions < 1 || t.probes < ObservedTables.FewProbes) None
     else {
-      val inTask = math.min(model.groupsInTask(math.min(groups, rows), 1.0), t.probes / tasks)
+      val inTask = math.min(dealt.groupsInTask(math.min(groups, rows), 1.0), t.probes / tasks)
       Some(math.max(1.0, CollisionModel.random(inTask, t.buckets.toDouble) * t.probes / t.collisions))
     }
 

@@ -86,14 +86,8 @@ private[choose] final class ShipmentSet(graph: FeedingGraph, val shipments: List
   def isFed: Boolean = second.forall(s => ships(s.source) && !derived(s.source))
 
   /** The queries that are neither a root nor derived, by their position in [[FeedingGraph.queryOrder]]. */
-  def open: Bits = {
-    val left = new Bits(graph.queryCount)
-    var at = 0
-    while (at < graph.queryCount) {
-      val q = graph.queryOrder(at)
-      if (!derived(q) && !rooted(q)) left += at
-      at += 1
-    }
-    left
+  def open: Bits = Bits.where(graph.queryCount) { at =>
+    val q = graph.queryOrder(at)
+    !derived(q) && !rooted(q)
   }
 }

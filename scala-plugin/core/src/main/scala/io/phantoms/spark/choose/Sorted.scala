@@ -10,6 +10,12 @@ private[choose] object Sorted {
     sorted
   }
 
+  /** Positions in ascending order of their keys; of equal keys those with smaller other keys come first. */
+  def positions(keys: Array[Double], others: Array[Double]): Array[Int] = {
+    val byOthers = positions(others)
+    positions(byOthers.map(keys(_))).map(byOthers(_))
+  }
+
   // Merge sort of `to` from `from`, which holds the same positions.
   private def sort(keys: Array[Double], to: Array[Int], from: Array[Int], start: Int, end: Int): Unit =
     if (end - start <= Short) insert(keys, to, start, end)

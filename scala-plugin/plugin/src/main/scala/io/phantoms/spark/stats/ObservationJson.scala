@@ -16,12 +16,6 @@ private[stats] object ObservationJson {
   )
 
   def toJson(s: StoredObservation): JObject = {
-    def bySet(numbers: Map[Set[String], Double], value: String): JValue = JArray(
-      numbers.toList.map { case (keys, n) => keys.toList.sorted -> n }.sortBy { case (k, _) =>
-        (k.size, k.mkString(","))
-      }
-        .map { case (keys, n) => JObject("keys" -> JArray(keys.map(JString(_))), value -> JDouble(n)) }
-    )
     val o = s.observation
     val used = (o.groups.keySet ++ o.flowLengths.keySet).flatten
     JObject(
@@ -32,11 +26,24 @@ private[stats] object ObservationJson {
       "leaf_rows" -> JDouble(s.leafRows),
       "rows" -> o.rows.fold[JValue](JNull)(JDouble(_)),
       "names" -> JObject(s.names.toList.filter(n => used(n._1)).sorted.map { case (k, n) => k -> JString(n) }),
-      "groups" -> bySet(o.groups, "groups"),
-      "flow_length" -> bySet(o.flowLengths, "rows"),
+      "groups" -> bySet(o.groups, "keys", "groups")(identity),
+      "flow_length" -> bySet(o.flowLengths, "keys", "rows")(identity),
       "depth_flow_length" -> JArray(o.depthFlowLengths.toList.map(JDouble(_)))
     )
   }
+
+  /**
+   * Numbers by set: a list of objects with the set's members, as they are called, and the number.
+   *
+   * @param members field of the members
+   * @param value field of the number
+   */
+  def bySet(numbers: Map[Set[String], Double], members: String, value: String)(called: String => String): JArray =
+    JArray(
+      numbers.toList.map { case (keys, n) => keys.toList.map(called).sorted -> n }
+        .sortBy { case (names, _) => (names.size, names.mkString(",")) }
+        .map { case (names, n) => JObject(members -> JArray(names.map(JString(_))), value -> JDouble(n)) }
+    )
 
   /** @throws Unreadable with a sentence for people */
   def parse(text: String): StoredObservation = {
@@ -53,13 +60,14 @@ private[stats] object ObservationJson {
   }
 
   def fromJson(json: JValue): StoredObservation = {
-    def bySet(field: String, value: String, least: Double): Map[Set[String], Double] = list(json \ field, field).map {
+    import fields.{list, number, text}
+    def bySet(field: String, value: String, least: Int): Map[Set[String], Double] = list(json \ field, field).map {
       item =>
         list(item \ "keys", s"$field.keys").map(text(_, s"$field.keys")).toSet ->
           number(item \ value, s"$field.$value", least)
     }.toMap
     val names = json \ "names" match {
-      case JObject(fields) => fields.map { case (k, v) => k -> text(v, "names") }.toMap
+      case JObject(called) => called.map { case (k, v) => k -> text(v, "names") }.toMap
       case _ => bad("""its field "names" is no object""")
     }
     StoredObservation(
@@ -80,28 +88,8 @@ private[stats] object ObservationJson {
   }
 
   private def bad(why: String): Nothing = throw new Unreadable(why)
+  private val fields = new JsonFields(why => bad(s"its $why"))
 
   private def firstLine(e: Exception): String =
     Option(e.getMessage).flatMap(_.linesIterator.nextOption()).getOrElse(e.getClass.getSimpleName).take(100)
-
-  private def text(v: JValue, field: String): String = v match {
-    case JString(s) => s
-    case _ => bad(s"""its field "$field" is no text""")
-  }
-
-  private def list(v: JValue, field: String): List[JValue] = v match {
-    case JArray(items) => items
-    case _ => bad(s"""its field "$field" is no list""")
-  }
-
-  private def number(v: JValue, field: String, least: Double): Double = {
-    val n = v match {
-      case JInt(i) => i.toDouble
-      case JDouble(d) => d
-      case JLong(l) => l.toDouble
-      case JDecimal(d) => d.toDouble
-      case _ => bad(s"""its field "$field" is no number""")
-    }
-    if (n >= least && !n.isInfinite) n else bad(s"""its field "$field" is $n, and must be at least $least""")
-  }
 }

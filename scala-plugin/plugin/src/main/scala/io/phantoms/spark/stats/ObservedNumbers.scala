@@ -7,7 +7,7 @@ import scala.collection.immutable.BitSet
  *
  * @param directory where it is kept, empty: in memory
  */
-final case class ObservingOptions(enabled: Boolean = true, directory: String = "")
+final case class ObservingOptions(enabled: Boolean, directory: String = "")
 
 object ObservingOptions {
   val Off: ObservingOptions = ObservingOptions(enabled = false)

@@ -71,18 +71,14 @@ object StatsApi extends Logging {
    */
   def statsObserved(session: AnySession): String = JsonMethods.compact(
     JArray(ObservationStore.global.all(directory(session)).toList.map { s =>
-      def bySet(numbers: Map[Set[String], Double], value: String): JValue = JArray(
-        numbers.toList.map { case (keys, n) => keys.toList.map(k => s.names.getOrElse(k, k)).sorted -> n }
-          .sortBy { case (columns, _) => (columns.size, columns.mkString(",")) }
-          .map { case (columns, n) => JObject("columns" -> JArray(columns.map(JString(_))), value -> JDouble(n)) }
-      )
+      def called(key: String) = s.names.getOrElse(key, key)
       JObject(
         "source" -> JString(s.key.source),
         "filters" -> JString(s.key.shape),
         "snapshot" -> JString(s.snapshot),
         "rows" -> s.observation.rows.fold[JValue](JNull)(JDouble(_)),
-        "groups" -> bySet(s.observation.groups, "groups"),
-        "flow_length" -> bySet(s.observation.flowLengths, "rows")
+        "groups" -> ObservationJson.bySet(s.observation.groups, "columns", "groups")(called),
+        "flow_length" -> ObservationJson.bySet(s.observation.flowLengths, "columns", "rows")(called)
       )
     })
   )
@@ -92,16 +88,10 @@ object StatsApi extends Logging {
 
   /** Everything supplied and observed, as JSON (format `phantoms-statistics`, version 1). */
   def statsToJson(session: AnySession): String = {
-    val supplied = StatsRegistry.global.toJson
     // What is only known in this application would mean nothing to another.
     val observed = ObservationStore.global.all(directory(session)).filter(_.key.isLasting)
-    if (observed.isEmpty) supplied
-    else
-      JsonMethods.parse(supplied) match {
-        case JObject(fields) =>
-          JsonMethods.pretty(JObject(fields :+ ("observed" -> JArray(observed.toList.map(ObservationJson.toJson)))))
-        case other => throw new IllegalStateException(s"supplied statistics as $other")
-      }
+    val more = if (observed.isEmpty) Nil else List("observed" -> JArray(observed.toList.map(ObservationJson.toJson)))
+    JsonMethods.pretty(JObject(StatsRegistry.global.json.obj ++ more))
   }
 
   /** Writes everything supplied and observed to a file of the driver's file system. */

@@ -52,7 +52,10 @@ final class StatsRegistry {
     val _ = entries.updateAndGet(_ ++ loaded.map(e => e.table -> e))
   }
 
-  def toJson: String = {
+  def toJson: String = JsonMethods.pretty(json)
+
+  /** The same before it is a text. */
+  def json: JObject = {
     def byColumns(m: Map[Set[String], Double], number: String): JValue = JArray(
       m.toList.map { case (c, n) => c.toList.sorted -> n }.sortBy(_._1.mkString(",")).map { case (c, n) =>
         JObject("columns" -> JArray(c.map(JString(_))), number -> JDouble(n))
@@ -71,12 +74,10 @@ final class StatsRegistry {
         )
       )
     }
-    JsonMethods.pretty(
-      JObject(
-        "format" -> JString(StatsRegistry.Format),
-        "version" -> JInt(StatsRegistry.Version),
-        "tables" -> JArray(tables)
-      )
+    JObject(
+      "format" -> JString(StatsRegistry.Format),
+      "version" -> JInt(StatsRegistry.Version),
+      "tables" -> JArray(tables)
     )
   }
 }
@@ -99,43 +100,29 @@ object StatsRegistry {
       case JInt(v) => bad(s"statistics of format version $v; this release reads version $Version")
       case _ => bad("""statistics without a "version"""")
     }
-    def number(v: JValue, field: String): Double = v match {
-      case JInt(n) => n.toDouble
-      case JDouble(n) => n
-      case JLong(n) => n.toDouble
-      case JDecimal(n) => n.toDouble
-      case _ => bad(s"""field "$field" is not a number""")
-    }
-    def positive(v: JValue, field: String): Double = {
-      val n = number(v, field)
-      if (n >= 0 && !n.isInfinite) n else bad(s"""field "$field" is $n; it must be at least 0""")
-    }
-    def text1(v: JValue, field: String): String = v match {
-      case JString(s) => s
-      case _ => bad(s"""field "$field" is not a text""")
-    }
+    val fields = new JsonFields(bad(_))
+    import fields.{number, text => textOf}
     def list(v: JValue, field: String): List[JValue] = v match {
-      case JArray(items) => items
       case JNothing | JNull => Nil
-      case _ => bad(s"""field "$field" is not a list""")
+      case other => fields.list(other, field)
     }
     def byColumns(v: JValue, field: String, value: String): Map[Set[String], Double] = list(v, field).map { item =>
-      list(item \ "columns", s"$field.columns").map(text1(_, s"$field.columns")).toSet ->
-        positive(item \ value, s"$field.$value")
+      list(item \ "columns", s"$field.columns").map(textOf(_, s"$field.columns")).toSet ->
+        number(item \ value, s"$field.$value")
     }.toMap
     def optional(v: JValue, field: String): Option[String] = v match {
       case JNull | JNothing => None
-      case other => Some(text1(other, field))
+      case other => Some(textOf(other, field))
     }
     list(json \ "tables", "tables").map { t =>
       SuppliedStatistics(
-        text1(t \ "table", "table"),
+        textOf(t \ "table", "table"),
         optional(t \ "source", "source"),
         optional(t \ "shape", "shape").getOrElse(""),
         optional(t \ "snapshot", "snapshot").getOrElse(""),
         t \ "rows" match {
           case JNull | JNothing => None
-          case v => Some(positive(v, "rows"))
+          case v => Some(number(v, "rows"))
         },
         byColumns(t \ "groups", "groups", "groups"),
         byColumns(t \ "flow_length", "flow_length", "rows")
