@@ -25,6 +25,7 @@ final class MergeOnDiskSuite extends AnyFunSuite with BeforeAndAfterAll {
       .config("spark.phantoms.strict", "true")
       .config("spark.phantoms.minSavings", "-1")
       .config("spark.phantoms.lfta.memory", "1m")
+      .config("spark.phantoms.stats.observe", "true")
       .config("spark.sql.shuffle.partitions", "2")
       .getOrCreate()
     spark.range(0, 600000, 1, 4).selectExpr(
