@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pyspark.sql import SparkSession
 
 import phantoms
@@ -49,9 +50,28 @@ def test_supplied_statistics_go_first(spark: SparkSession) -> None:
     assert "(observed)" in text
 
 
-def test_off_by_default(spark: SparkSession) -> None:
+def test_on_by_default_and_switched_off(spark: SparkSession) -> None:
+    spark.conf.unset(OBSERVE)
+    spark.sql(QUERY).collect()
+    assert len(phantoms.stats.observed(spark=spark)) == 1
+    phantoms.stats.clear(spark=spark)
+    spark.conf.set(OBSERVE, "false")
     spark.sql(QUERY).collect()
     assert phantoms.stats.observed(spark=spark) == []
+
+
+def test_groups_counted_in_one_pass(spark: SparkSession) -> None:
+    spark.conf.set(OBSERVE, "true")
+    packets = spark.table("packets")
+    found = phantoms.stats.count(packets, [["srcip"], ["dstip", "srcip"]])
+    assert found["rows"] == packets.count()
+    truth = packets.select("srcip", "dstip").distinct().count()
+    assert abs(counted(found)[("srcip", "dstip")] / truth - 1) < 0.1
+    assert f"rows {packets.count()} (observed)" in str(phantoms.explain(spark.sql(QUERY)))
+    with pytest.raises(phantoms.PhantomsError, match="no column nope"):
+        phantoms.stats.count(packets, [["nope"]])
+    with pytest.raises(phantoms.PhantomsError, match="lists of column names"):
+        phantoms.stats.count(packets, ["srcip"])
 
 
 def test_saved_and_loaded_with_the_others(spark: SparkSession, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from phantoms.errors import PhantomsError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["clear", "load", "observed", "sample", "save", "set_flow_length", "set_groups", "set_rows"]
+__all__ = ["clear", "count", "load", "observed", "sample", "save", "set_flow_length", "set_groups", "set_rows"]
 
 
 def _session(spark: SparkSession | None) -> SparkSession:
@@ -152,6 +152,42 @@ def sample(df: DataFrame) -> dict[str, Any]:
     """
     api = _jvm.api(_jvm.session_of(df), _jvm.STATS_API)
     return dict(json.loads(_call("sample", lambda: api.statsSample(df._jdf))))
+
+
+def count(df: DataFrame, groupings: Sequence[Sequence[str]], *, deviation: float = 0.02) -> dict[str, Any]:
+    """Read the input of a DataFrame once and count its rows and the groups of many groupings.
+
+    Each grouping is counted by a HyperLogLog sketch of its own in the same pass, so that the error does not depend on
+    how many groups there are, as that of a sample does. The counts are kept with the observed statistics of the input:
+    the next plan over it uses them, and they end with the state the input is in.
+
+    Parameters
+    ----------
+    df : DataFrame
+        A table, or projections and filters over one, as the queries read it.
+    groupings : sequence of sequences of str
+        Columns of each grouping, in any order.
+    deviation : float, default 0.02
+        Relative standard deviation of a count, from 0.002 to 0.2; memory grows as its inverse square.
+
+    Returns
+    -------
+    dict
+        ``rows``, and ``groups``: a list of ``columns`` with their number of ``groups``.
+
+    Raises
+    ------
+    PhantomsError
+        ``BAD_STATISTICS`` for an unknown column, an input whose state cannot be told, or while
+        ``spark.phantoms.stats.observe`` is off; ``NOT_ACTIVE``.
+    """
+    if isinstance(groupings, str) or any(isinstance(g, str) for g in groupings):
+        raise PhantomsError(
+            "BAD_STATISTICS", f"groupings must be lists of column names, not {groupings!r}.", "Use [['a'], ['a', 'b']]."
+        )
+    api = _jvm.api(_jvm.session_of(df), _jvm.STATS_API)
+    names = json.dumps([list(g) for g in groupings])
+    return dict(json.loads(_call("count", lambda: api.statsCount(df._jdf, names, float(deviation)))))
 
 
 def observed(*, spark: SparkSession | None = None) -> list[dict[str, Any]]:

@@ -147,10 +147,19 @@ object PhantomsConf {
   val ObserveStats = SQLConf.buildConf("spark.phantoms.stats.observe")
     .doc(
       "Whether what executions find out about an input (rows, groups, flow lengths) is used for later plans over the " +
-        "same input in the same state, and scaled by the rows where it has changed a little. Off by default, because true " +
-        "numbers do not always lead to the faster plan yet; see how-it-decides.md."
+        "same input in the same state, and scaled by the rows where it has changed a little."
     )
-    .version(Since).booleanConf.createWithDefault(false)
+    .version(Since).booleanConf.createWithDefault(true)
+
+  val ObserveMinGain = SQLConf.buildConf("spark.phantoms.stats.observe.minGain")
+    .doc(
+      "Numbers that were observed replace the plan in use when another is expected to take less time by this fraction at " +
+        "least: the code of a new plan has to be compiled first. 0 always takes the best plan by the newest numbers. Each " +
+        "application starts with the best."
+    )
+    .version(Since).doubleConf
+    .checkValue(v => v >= 0 && v < 1, "Give a fraction from 0 to below 1.")
+    .createWithDefault(ObservingOptions.MinGain)
 
   val StatsPath = SQLConf.buildConf("spark.phantoms.stats.path")
     .doc(
@@ -202,6 +211,7 @@ object PhantomsConf {
     SampleEnabled,
     SampleRows,
     ObserveStats,
+    ObserveMinGain,
     StatsPath,
     Machine,
     Verify,
@@ -238,8 +248,9 @@ object PhantomsConf {
       machine = machine(conf, warn),
       secondTier = value(SecondTierEnabled.key, conf.getConf(SecondTierEnabled), true) && conf.exchangeReuseEnabled,
       observing = ObservingOptions(
-        value(ObserveStats.key, conf.getConf(ObserveStats), false),
-        value(StatsPath.key, conf.getConf(StatsPath), "")
+        value(ObserveStats.key, conf.getConf(ObserveStats), true),
+        value(StatsPath.key, conf.getConf(StatsPath), ""),
+        value(ObserveMinGain.key, conf.getConf(ObserveMinGain), ObservingOptions.MinGain)
       )
     )
   }

@@ -6,6 +6,7 @@ import java.nio.file.{Files, Paths}
 import scala.collection.mutable
 
 import io.phantoms.spark.choose.{Machine, MachineConstants}
+import io.phantoms.spark.stats.ObservingOptions
 
 import org.apache.spark.sql.internal.SQLConf
 import org.scalatest.funsuite.AnyFunSuite
@@ -29,6 +30,7 @@ class PhantomsConfSuite extends AnyFunSuite {
     val (s, warnings) = settings()
     assert(warnings.isEmpty)
     assert(s.enabled && s.groupingSets && s.multiAggregate && s.sample && !s.strict && !s.exactFloatingPoint)
+    assert(s.observing == ObservingOptions(enabled = true, directory = "", minGain = 0.2))
     assert(s.chooser == "auto" && s.lftaMemory == (8L << 20) && s.minSavings == 0.1 && s.maxQueries == 256)
   }
 
@@ -52,6 +54,7 @@ class PhantomsConfSuite extends AnyFunSuite {
     ("spark.phantoms.minSavings", "a lot", "double"),
     ("spark.phantoms.maxQueries", "1", "at least 2"),
     ("spark.phantoms.stats.sample.rows", "3", "between 1000 and"),
+    ("spark.phantoms.stats.observe.minGain", "1", "fraction from 0"),
     ("spark.phantoms.machine", "c1=12,c3=5", "'c3'"),
     ("spark.phantoms.machine", "merge=-1", "merge is -1"),
     ("spark.phantoms.machine", "c2=dear", "'dear'"),

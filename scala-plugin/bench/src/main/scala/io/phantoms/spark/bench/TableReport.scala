@@ -13,7 +13,8 @@ import org.openjdk.jmh.runner.options.{OptionsBuilder, TimeValue}
  * Runs the benchmarks of the tables and writes what a row costs, in the generated kernel and in plain arrays, as JSON.
  *
  * Usage: `TableReport FILE [full]`. By default every key width is measured at every size with one skew, and the other
- * skews at one width; `full` measures all of them.
+ * skews at one width; `full` measures all of them. Kernel and plain arrays take turns, round by round, each time in a
+ * process of its own, and what counts is the median over all rounds: whatever else a machine does meets both alike.
  */
 object TableReport {
   private final case class Point(table: String, words: Int, buckets: Int, skew: String)
@@ -32,9 +33,11 @@ object TableReport {
   )
   private val full = Seq(Part(lfta, Map.empty), Part(groups, Map.empty))
 
+  private val Rounds = 3
+
   def main(args: Array[String]): Unit = {
     val parts = if (args.drop(1).contains("full")) full else short
-    val times = parts.flatMap(run).toMap
+    val times = (1 to Rounds).flatMap(_ => parts.flatMap(run)).groupMapReduce(_._1)(_._2)(_ ++ _).view.mapValues(median)
     val points = times.keys.collect { case (p, "kernel") => p }.toSeq
       .sortBy(p => (p.table != "lfta", p.words, p.buckets, p.skew))
       .map(p => (p, times((p, "kernel")), times.get((p, "packed")), times((p, "plain"))))
@@ -56,12 +59,13 @@ object TableReport {
 
   private def number(x: Double): String = String.format(Locale.ROOT, "%.2f", x)
 
-  private def run(part: Part): Seq[((Point, String), Double)] = {
+  /** The times of all iterations of each benchmark of a part. */
+  private def run(part: Part): Seq[((Point, String), Seq[Double])] = {
     val options = new OptionsBuilder().include(part.benchmark.getName + "\\.").forks(1)
-      .warmupIterations(4).warmupTime(TimeValue.milliseconds(200))
-      .measurementIterations(8).measurementTime(TimeValue.milliseconds(200))
+      .warmupIterations(4).warmupTime(TimeValue.milliseconds(150))
+      .measurementIterations(4).measurementTime(TimeValue.milliseconds(150))
     part.values.foreach { case (name, values) => options.param(name, values: _*) }
-    new Runner(options.build()).run().asScala.toSeq.map(r => (point(r), r.getPrimaryResult.getLabel) -> median(r))
+    new Runner(options.build()).run().asScala.toSeq.map(r => (point(r), r.getPrimaryResult.getLabel) -> iterations(r))
   }
 
   private def point(r: RunResult): Point = {
@@ -71,9 +75,11 @@ object TableReport {
     else Point("groups", value("words").toInt, value("groups").toInt, value("skew"))
   }
 
-  private def median(r: RunResult): Double = {
-    val scores = r.getBenchmarkResults.asScala.toSeq.flatMap(_.getIterationResults.asScala)
-      .map(_.getPrimaryResult.getScore).sorted
-    (scores((scores.size - 1) / 2) + scores(scores.size / 2)) / 2
+  private def iterations(r: RunResult): Seq[Double] =
+    r.getBenchmarkResults.asScala.toSeq.flatMap(_.getIterationResults.asScala).map(_.getPrimaryResult.getScore)
+
+  private def median(all: Seq[Double]): Double = {
+    val sorted = all.sorted
+    (sorted((sorted.size - 1) / 2) + sorted(sorted.size / 2)) / 2
   }
 }

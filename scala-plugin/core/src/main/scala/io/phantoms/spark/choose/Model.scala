@@ -33,6 +33,9 @@ trait Statistics {
    * them does it say that nothing changed.
    */
   def revision: Long = 0L
+
+  /** The input, where these are numbers that its executions change: its plans change for a clear gain only. */
+  def subject: Option[String] = None
 }
 
 /**

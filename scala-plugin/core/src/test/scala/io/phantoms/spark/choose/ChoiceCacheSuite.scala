@@ -5,9 +5,15 @@ import scala.collection.immutable.BitSet
 import org.scalatest.funsuite.AnyFunSuite
 
 class ChoiceCacheSuite extends AnyFunSuite {
+  import ChoiceCacheSuite._
 
   /** Counts how often the search asks for anything beyond queries and single attributes. */
-  private final class Counting(rowCount: Double, scale: Double, override val revision: Long = 0) extends Statistics {
+  private final class Counting(
+      rowCount: Double,
+      scale: Double,
+      override val revision: Long = 0,
+      override val subject: Option[String] = None
+  ) extends Statistics {
     var unions = 0
     override def rows: Double = rowCount
     override def groups(keys: BitSet): Double = {
@@ -82,4 +88,62 @@ class ChoiceCacheSuite extends AnyFunSuite {
     cache.choose(problem(again), "auto", -1)
     assert(again.unions > 0)
   }
+
+  /** What is chosen as the numbers of one input grow with each execution, and what would be best each time. */
+  private def growing(minGain: Double, subjects: Int => Option[String]): Seq[(Choice, Choice, Problem)] = {
+    val cache = new ChoiceCache(64)
+    Scales.zipWithIndex.map { case (scale, i) =>
+      val now = problem(new Counting(1e6, scale, i.toLong, subjects(i)))
+      (cache.choose(now, "auto", -1, minGain), Chooser.choose(now, "auto", -1), now)
+    }
+  }
+
+  test("an observed workload keeps its configuration until another takes less time by enough") {
+    val seen = growing(0.2, _ => Some("an input"))
+    assert(seen.head._1 == seen.head._2)
+    val steps = seen.zip(seen.tail).map { case ((before, _, _), (chosen, best, now)) =>
+      val staying = Chooser.estimate(now, before.configuration.get).elapsed
+      if (best.configuration == before.configuration || best.cost <= 0.8 * staying) {
+        assert(chosen == best)
+        "best"
+      } else {
+        assert(chosen.configuration == before.configuration)
+        assert(chosen.cost == staying && chosen.costWithout == best.costWithout)
+        assert(chosen.runnerUp.exists(r => r.cost == best.cost && r.description.startsWith("a new plan ")))
+        assert(chosen.margin.get > -0.2)
+        if (chosen.margin.get < 0) "kept" else "no better"
+      }
+    }
+    // All three happen.
+    assert(steps.contains("kept"))
+    val configurations = seen.map(_._1.configuration)
+    assert(configurations.distinct.size > 1)
+    assert(configurations.distinct.size < seen.map(_._2.configuration).distinct.size)
+  }
+
+  test("without a least gain, without observations, and for several inputs the newest best is taken") {
+    assert(growing(0.0, _ => Some("an input")).forall { case (chosen, best, _) => chosen == best })
+    assert(growing(0.2, _ => None).forall { case (chosen, best, _) => chosen == best })
+    assert(growing(0.2, i => Some(s"input $i")).forall { case (chosen, best, _) => chosen == best })
+    val cache = new ChoiceCache(64)
+    Scales.foreach { scale =>
+      val now = problem(new Counting(1e6, scale, 0, Some("an input")))
+      assert(cache.choose(now, "auto", -1, 0.2) == Chooser.choose(now, "auto", -1))
+    }
+  }
+
+  test("what is not worth sharing by the newest numbers is not shared any more") {
+    val cache = new ChoiceCache(8)
+    val few = problem(new Counting(1e6, 5, 1, Some("an input")))
+    val many = problem(new Counting(1e6, 1e6, 2, Some("an input")))
+    val savings = Seq(few, many).map(Chooser.choose(_, "auto", -1).savings)
+    assert(savings.head > savings.last)
+    val between = savings.sum / 2
+    assert(cache.choose(few, "auto", between, 0.2).configuration.nonEmpty)
+    assert(cache.choose(many, "auto", between, 0.2).configuration.isEmpty)
+  }
+}
+
+private object ChoiceCacheSuite {
+  val Scales: Seq[Double] = (0 to 40).map(i => 4 * math.pow(1.15, i.toDouble))
 }

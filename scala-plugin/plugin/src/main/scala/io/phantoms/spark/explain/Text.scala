@@ -61,13 +61,13 @@ object Text {
     (head ++ table(title +: rows).map("  " + _) ++ statistics(s)).mkString("\n")
   }
 
-  private def nextBest(r: RunnerUp, choice: Choice): String = String.format(
-    Locale.ROOT,
-    "  next best: %s, %s (%.0f %% more)",
-    r.description,
-    duration(r.cost),
-    Double.box(100 * choice.margin.getOrElse(0.0))
-  )
+  private def nextBest(r: RunnerUp, choice: Choice): String = {
+    val margin = 100 * choice.margin.getOrElse(0.0)
+    val (title, comparison) =
+      if (margin < 0) ("not taken", f"${-margin}%.0f %% less: too little to leave the plan in use")
+      else ("next best", f"$margin%.0f %% more")
+    s"  $title: ${r.description}, ${duration(r.cost)} ($comparison)"
+  }
 
   /** What it was decided with, and where each number comes from. */
   private def statistics(s: Shared): Seq[String] = {

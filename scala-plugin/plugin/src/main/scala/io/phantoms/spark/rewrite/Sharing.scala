@@ -42,7 +42,7 @@ object Sharing extends Sharing {
     ).copy(secondTier = settings.secondTier && ReusableInput(workload.base, SQLConf.get.adaptiveExecutionEnabled))
 
   override def choose(problem: Problem, settings: PhantomsSettings): Choice =
-    choices.choose(problem, settings.chooser, settings.minSavings)
+    choices.choose(problem, settings.chooser, settings.minSavings, settings.observing.minGain)
 
   override def build(
       workload: Workload,

@@ -40,6 +40,7 @@ final class EstimatedStatistics(
   known.toSeq.sortBy { case (keys, _) => (keys.size, keys.mkString(",")) }.foreach { case (keys, e) => settle(keys, e) }
   (first.flatMap(_.iterator.map(BitSet(_))) ++ first).distinct.sortBy(_.size).foreach(groupsOf)
 
+  override def subject: Option[String] = observing.map(_.key.digest)
   override def rows: Double = rowCount.value
   override def groups(keys: BitSet): Double = groupsOf(keys).value
   override def flowLength(keys: BitSet): Double = flowOf(keys).value

@@ -71,23 +71,40 @@ final class ObservationStore(capacity: Int) {
    * @param groups of every relation that was complete there
    */
   def merged(input: ObservedInput, groups: Map[BitSet, Double]): Unit = {
-    def texts(set: BitSet): Set[String] = set.iterator.map(input.keys).toSet
     val stored = synchronized {
       val tables = waiting.get(input)
       val before = entries.get(input.key).map(_.stored).filter(_.snapshot == input.snapshot)
         .map(_.observation.groups).getOrElse(Map.empty)
-      def known(set: BitSet): Option[Double] = groups.get(set).orElse(before.get(texts(set)))
-      val observation = Observation(
-        tables.map(_.rows),
-        groups.collect { case (set, n) if set.nonEmpty => texts(set) -> n },
-        tables.fold(Map.empty[Set[String], Double])(_.flowLengths(known).map { case (set, l) => texts(set) -> l }),
-        tables.fold(IndexedSeq.empty[Double])(_.depthFlowLengths(known))
+      def known(set: BitSet): Option[Double] = groups.get(set).orElse(before.get(texts(input, set)))
+      put(
+        input,
+        Observation(
+          tables.map(_.rows),
+          byTexts(input, groups),
+          tables.fold(Map.empty[Set[String], Double])(t => byTexts(input, t.flowLengths(known))),
+          tables.fold(IndexedSeq.empty[Double])(_.depthFlowLengths(known))
+        )
       )
-      val names = input.keys.zip(input.names).toMap
-      put(StoredObservation(input.key, input.snapshot, input.leafRows, names, observation))
     }
-    if (input.directory.nonEmpty && input.key.isLasting) files.write(input.directory, stored)
+    write(input, stored)
   }
+
+  /** Rows and groups of an input that was read to count them. */
+  def counted(input: ObservedInput, rows: Double, groups: Map[BitSet, Double]): Unit = {
+    val stored = synchronized(put(input, Observation(Some(rows), byTexts(input, groups))))
+    write(input, stored)
+  }
+
+  private def texts(input: ObservedInput, set: BitSet): Set[String] = set.iterator.map(input.keys).toSet
+
+  private def byTexts(input: ObservedInput, numbers: Map[BitSet, Double]): Map[Set[String], Double] =
+    numbers.collect { case (set, n) if set.nonEmpty => texts(input, set) -> n }
+
+  private def put(input: ObservedInput, observation: Observation): StoredObservation =
+    put(StoredObservation(input.key, input.snapshot, input.leafRows, input.keys.zip(input.names).toMap, observation))
+
+  private def write(input: ObservedInput, stored: StoredObservation): Unit =
+    if (input.directory.nonEmpty && input.key.isLasting) files.write(input.directory, stored)
 
   /** Adds what was written before; of an input that has observations already, those of the same state stay as well. */
   def add(stored: StoredObservation): Unit = synchronized { val _ = put(stored) }

@@ -100,11 +100,11 @@ object StatisticsProvider extends Logging {
     }
   }
 
-  /** Width of a value in a table entry; what is not of fixed width is a dictionary id. */
   /** Width of all aggregate buffers of one entry. */
   def bufferBits(workload: Workload): Int =
     workload.aggregates.flatMap(_.function.aggBufferAttributes).map(a => bits(a.dataType)).sum
 
+  /** Width of a value in a table entry; what is not of fixed width is a dictionary id. */
   private[stats] def bits(dataType: DataType): Int = dataType match {
     case BooleanType | ByteType => 8
     case ShortType => 16
@@ -143,10 +143,7 @@ object StatisticsProvider extends Logging {
     val observed = if (!observing.enabled) None
     else
       quietly(Option.empty[ObservedNumbers]) {
-        def leafRows = InputSize.leafRows(session, input, None).value
-        val labels = attributesOf(workloadKeys).map(_.name)
-        ObservedInput.of(input, keys, labels, leafRows, observing.directory)
-          .map(ObservedNumbers(_, sources.observed))
+        observedInput(session, input, workloadKeys, observing.directory).map(ObservedNumbers(_, sources.observed))
       }
     val suppliedEnough = exact.exists(_.entry.rows.nonEmpty) && exact.exists(_.entry.flowLength.nonEmpty) &&
       queries.forall(q => q.isEmpty || suppliedGroups(exact, workloadKeys).contains(q))
@@ -196,6 +193,17 @@ object StatisticsProvider extends Logging {
     )
     val partitions = quietly(session.sparkContext.defaultParallelism)(InputSize.partitions(session, input, sample))
     Found(statistics, partitions, sampled)
+  }
+
+  /** The input as observations are kept for it; `keys` over its output. */
+  private[stats] def observedInput(
+      session: SparkSession,
+      input: LinearInput,
+      keys: IndexedSeq[Expression],
+      directory: String
+  ): Option[ObservedInput] = {
+    def leafRows = InputSize.leafRows(session, input, None).value
+    ObservedInput.of(input, keys.map(input.overLeaf), attributesOf(keys).map(_.name), leafRows, directory)
   }
 
   private def rowsOf(

@@ -174,6 +174,41 @@ object StatsApi extends Logging {
     )
   }
 
+  /**
+   * Counts the rows a DataFrame reads and the groups of many groupings in one pass: `{"rows", "groups": [{"columns",
+   * "groups"}]}`. Kept as observed statistics of the input.
+   *
+   * @param groupings names of columns, as a JSON list of lists
+   * @param deviation relative standard deviation of a count of groups
+   */
+  def statsCount(df: Dataset[_], groupings: String, deviation: Double): String = {
+    val dataset = df.asInstanceOf[org.apache.spark.sql.classic.Dataset[_]]
+    val session = dataset.sparkSession
+    if (!session.sessionState.conf.getConf(PhantomsConf.ObserveStats))
+      throw new StatisticsException(
+        "PHANTOMS_NOT_OBSERVING",
+        s"counts are kept with observed statistics, and ${PhantomsConf.ObserveStats.key} is false: set it to true"
+      )
+    val counts = GroupCounter.count(dataset, parsed(groupings), deviation, directory(session))
+    ObservationStore.global.counted(counts.input, counts.rows, counts.groups)
+    val groups = counts.groups.toList.map { case (set, n) => set.toList.map(counts.input.names) -> n }
+    JsonMethods.compact(
+      JObject(
+        "rows" -> JDouble(counts.rows),
+        "groups" -> JArray(groups.sortBy(g => (g._1.size, g._1.mkString(","))).map { case (names, n) =>
+          JObject("columns" -> JArray(names.map(JString(_))), "groups" -> JDouble(n))
+        })
+      )
+    )
+  }
+
+  private def parsed(groupings: String): Seq[Seq[String]] = {
+    val fields = new JsonFields(what => throw new StatisticsException("PHANTOMS_STATISTICS_FORMAT", what))
+    fields.list(JsonMethods.parse(groupings), "groupings").map { g =>
+      fields.list(g, "grouping").map(fields.text(_, "column"))
+    }
+  }
+
   private def refuse(why: String): Nothing =
     throw new StatisticsException("PHANTOMS_CANNOT_SAMPLE", s"the DataFrame cannot be sampled: $why")
 

@@ -25,6 +25,8 @@ class ExplanationsSuite extends AnyFunSuite with BeforeAndAfterAll {
       .config("spark.sql.extensions", "io.phantoms.spark.PhantomsExtensions")
       .config("spark.sql.shuffle.partitions", 2)
       .config("spark.phantoms.strict", true)
+      // One query must not change the plan of the next.
+      .config("spark.phantoms.stats.observe", false)
       .config("spark.phantoms.minSavings", -1)
       .config("spark.sql.planChangeValidation", true)
       .config("spark.sql.warehouse.dir", Files.createTempDirectory("phantoms-warehouse").toString)

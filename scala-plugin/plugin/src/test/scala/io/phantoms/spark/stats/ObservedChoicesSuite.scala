@@ -17,6 +17,9 @@ import org.scalatest.funsuite.AnyFunSuite
 final class ObservedChoicesSuite extends AnyFunSuite with ObservedSession {
   import ObservedChoicesSuite._
 
+  // What is best by the newest numbers, by however little.
+  override protected def confs: Map[String, String] = super.confs + ("spark.phantoms.stats.observe.minGain" -> "0")
+
   private def write(c: Case): Unit = {
     val columns = c.values.zipWithIndex.map { case (n, i) =>
       s"cast(pmod(xxhash64(id div ${c.length}, ${c.seed + i}), $n) as int) as ${Names(i)}"
