@@ -5,6 +5,7 @@ ThisBuild / version := phantomsVersion
 ThisBuild / scalaVersion := "2.13.18"
 ThisBuild / licenses := Seq(License.Apache2)
 ThisBuild / scalacOptions ++= compilerOptions
+Global / concurrentRestrictions := Seq(Tags.limit(Tags.ForkedTestGroup, 2), Tags.limitAll(4))
 ThisBuild / javacOptions ++= Seq("--release", "17", "-Xlint:all,-processing,-serial")
 
 // Chooser and LFTA tables: no Spark on the class path, so the compiler holds the rule.
