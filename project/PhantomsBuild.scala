@@ -57,14 +57,8 @@ object PhantomsBuild {
     Test / fork := true,
     // Two JVMs beside each other, one suite each at a time: much of a suite waits for the one thread that plans.
     Test / parallelExecution := true,
-    Test / testForkedParallel := false,
     Test / testGrouping := {
-      val options = ForkOptions()
-        .withJavaHome((Test / javaHome).value)
-        .withOutputStrategy((Test / outputStrategy).value)
-        .withWorkingDirectory((Test / baseDirectory).value)
-        .withRunJVMOptions((Test / javaOptions).value.toVector)
-        .withEnvVars((Test / envVars).value)
+      val options = (Test / forkOptions).value
       val (oracle, others) = (Test / definedTests).value.partition(_.name.startsWith("io.phantoms.spark.oracle."))
       Seq("oracle" -> oracle, "others" -> others).map { case (name, tests) =>
         Tests.Group(name, tests, Tests.SubProcess(options))

@@ -19,8 +19,12 @@ import scala.collection.immutable.BitSet
 final class ChoiceCache(capacity: Int) {
   import ChoiceCache.{Key, Workload}
 
-  private final class Recent[K, V] extends LinkedHashMap[K, V](16, 0.75f, true) {
-    override def removeEldestEntry(eldest: JavaMap.Entry[K, V]): Boolean = size() > capacity
+  private final class Recent[K, V] {
+    private val entries = new LinkedHashMap[K, V](16, 0.75f, true) {
+      override def removeEldestEntry(eldest: JavaMap.Entry[K, V]): Boolean = size() > capacity
+    }
+    def get(key: K): Option[V] = synchronized(Option(entries.get(key)))
+    def put(key: K, value: V): Unit = synchronized { val _ = entries.put(key, value) }
   }
 
   private val kept = new Recent[Key, Choice]
@@ -35,24 +39,20 @@ final class ChoiceCache(capacity: Int) {
   def choose(problem: Problem, algorithm: String, minSavings: Double, minGain: Double = 0.0): Choice = {
     val workload = Workload(problem, algorithm, minSavings)
     val key = Key(problem, workload, minGain)
-    val known = kept.synchronized(kept.get(key))
-    val choice =
-      if (known != null) known
-      else {
-        val best = Chooser.choose(problem, algorithm, minSavings)
-        val chosen =
-          if (problem.statistics.revision == 0 || minGain <= 0) best else steady(problem, best, workload, minGain)
-        kept.synchronized { val _ = kept.put(key, chosen) }
-        chosen
-      }
-    if (workload.subject.nonEmpty)
-      choice.configuration.foreach(c => inUse.synchronized { val _ = inUse.put(workload, c) })
+    val choice = kept.get(key).getOrElse {
+      val best = Chooser.choose(problem, algorithm, minSavings)
+      val observed = problem.statistics.revision != 0
+      val chosen = if (observed && minGain > 0) steady(problem, best, workload, minGain) else best
+      kept.put(key, chosen)
+      chosen
+    }
+    if (workload.subject.nonEmpty) choice.configuration.foreach(inUse.put(workload, _))
     choice
   }
 
   /** The configuration in use by the new numbers, unless the best one by these is ahead by enough. */
   private def steady(problem: Problem, best: Choice, workload: Workload, minGain: Double): Choice =
-    workload.subject.flatMap(_ => Option(inUse.synchronized(inUse.get(workload))))
+    workload.subject.flatMap(_ => inUse.get(workload))
       .filterNot(best.configuration.contains)
       .flatMap { configuration =>
         val cost = Chooser.estimate(problem, configuration).elapsed

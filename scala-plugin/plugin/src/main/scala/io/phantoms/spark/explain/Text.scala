@@ -63,9 +63,10 @@ object Text {
 
   private def nextBest(r: RunnerUp, choice: Choice): String = {
     val margin = 100 * choice.margin.getOrElse(0.0)
+    def percent(x: Double): String = String.format(Locale.ROOT, "%.0f %%", Double.box(x))
     val (title, comparison) =
-      if (margin < 0) ("not taken", f"${-margin}%.0f %% less: too little to leave the plan in use")
-      else ("next best", f"$margin%.0f %% more")
+      if (margin < 0) ("not taken", s"${percent(-margin)} less: too little to leave the plan in use")
+      else ("next best", s"${percent(margin)} more")
     s"  $title: ${r.description}, ${duration(r.cost)} ($comparison)"
   }
 

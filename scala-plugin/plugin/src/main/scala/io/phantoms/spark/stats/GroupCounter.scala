@@ -3,7 +3,7 @@ package io.phantoms.spark.stats
 import scala.collection.immutable.BitSet
 
 import org.apache.spark.sql.catalyst.analysis.Resolver
-import org.apache.spark.sql.catalyst.expressions.{Attribute, XxHash64}
+import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.util.QuotingUtils
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.functions.{count => rowCount, hll_sketch_agg, hll_sketch_estimate, lit, xxhash64}
@@ -25,7 +25,7 @@ private[stats] object GroupCounter {
   private def lgRegisters(deviation: Double): Int =
     math.ceil(2 * math.log(1.04 / deviation) / math.log(2)).toInt
 
-  /** @param groups of each grouping, as sets of ordinals into the columns of the input */
+  /** @param groups of each grouping, as sets of ordinals into the keys of the input */
   final case class Counts(input: ObservedInput, rows: Double, groups: Map[BitSet, Double])
 
   /**
@@ -47,9 +47,9 @@ private[stats] object GroupCounter {
     val columns = plan.output.toIndexedSeq
     val resolver = session.sessionState.conf.resolver
     val sets = groupings.map(names => BitSet.fromSpecific(names.map(ordinal(columns, resolver, _)))).distinct
-    val keys = sets.foldLeft(BitSet.empty)(_ | _).toIndexedSeq.map(columns)
+    val used = sets.foldLeft(BitSet.empty)(_ | _).toIndexedSeq
     // Taken before the rows are read: should the input change meanwhile, the counts are of the older state.
-    val observed = StatisticsProvider.observedInput(session, input, keys, directory)
+    val observed = StatisticsProvider.observedInput(session, input, used.map(columns), directory)
       .getOrElse(refuse("the state of its source cannot be told, or reading it again need not give the same rows"))
     val distinct = sets.map { set =>
       val hashed = set.toSeq.flatMap { i =>
@@ -61,16 +61,13 @@ private[stats] object GroupCounter {
     }
     val row = df.agg(rowCount(lit(1)), distinct: _*).head()
     val rows = row.getLong(0).toDouble
-    val ordinals = keys.map(columns.indexOf)
-    val groups = sets.indices.map { i =>
-      BitSet.fromSpecific(sets(i).toSeq.map(ordinals.indexOf(_))) -> math.min(rows, row.getLong(i + 1).toDouble)
-    }
+    val groups = sets.indices.map(i => sets(i).map(used.indexOf(_)) -> math.min(rows, row.getLong(i + 1).toDouble))
     Counts(observed, rows, groups.toMap)
   }
 
   private def ordinal(columns: IndexedSeq[Attribute], resolver: Resolver, name: String): Int =
     columns.indices.filter(i => resolver(columns(i).name, name)) match {
-      case Seq(i) if new XxHash64(Seq(columns(i))).checkInputDataTypes().isSuccess => i
+      case Seq(i) if StatisticsProvider.isHashable(columns(i)) => i
       case Seq(i) => refuse(s"column $name is of type ${columns(i).dataType.sql}, which is no key of a grouping")
       case Seq() =>
         throw new StatisticsException(

@@ -5,7 +5,7 @@ import scala.util.control.NonFatal
 
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.{SparkSession => AnySession}
-import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, XxHash64}
 import org.apache.spark.sql.catalyst.util.toPrettySQL
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.types._
@@ -283,6 +283,9 @@ object StatisticsProvider extends Logging {
     )
     Found(statistics, math.max(1, session.sparkContext.defaultParallelism), Left(NotLinear))
   }
+
+  /** Whether samples and sketches can tell values of this expression apart. */
+  private[stats] def isHashable(e: Expression): Boolean = new XxHash64(Seq(e)).checkInputDataTypes().isSuccess
 
   private[stats] val NotLinear = "the input is more than projections and filters over one relation"
 

@@ -12,7 +12,6 @@ import org.json4s.jackson.JsonMethods
 
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.{Dataset, SparkSession => AnySession}
-import org.apache.spark.sql.catalyst.expressions.XxHash64
 import org.apache.spark.sql.classic.SparkSession
 
 import io.phantoms.spark.PhantomsConf
@@ -140,7 +139,7 @@ object StatsApi extends Logging {
       .getOrElse(refuse("it is more than projections and filters over one relation"))
     Sampler.refusal(input).foreach(refuse)
     val keys = dataset.queryExecution.optimizedPlan.output.toIndexedSeq
-      .filter(a => new XxHash64(Seq(a)).checkInputDataTypes().isSuccess)
+      .filter(StatisticsProvider.isHashable)
     val singles = keys.indices.map(i => BitSet(i))
     val found = StatisticsProvider.ofInput(
       session,
