@@ -55,14 +55,15 @@ object PhantomsBuild {
 
   val sparkTests: Seq[Setting[_]] = Seq(
     Test / fork := true,
-    // Two JVMs beside each other, one suite each at a time: much of a suite waits for the one thread that plans.
+    // Two JVMs beside each other, one suite each at a time: much of a suite waits for the one thread that plans. More groups
+    // than two, so that neither is left alone for long at the end.
     Test / parallelExecution := true,
     Test / testGrouping := {
       val options = (Test / forkOptions).value
-      val (oracle, others) = (Test / definedTests).value.partition(_.name.startsWith("io.phantoms.spark.oracle."))
-      Seq("oracle" -> oracle, "others" -> others).map { case (name, tests) =>
-        Tests.Group(name, tests, Tests.SubProcess(options))
-      }
+      val apart = Seq("oracle", "integration", "stats")
+      (Test / definedTests).value
+        .groupBy(t => apart.find(p => t.name.startsWith(s"io.phantoms.spark.$p.")).getOrElse("others")).toSeq.sortBy(_._1)
+        .map { case (name, tests) => Tests.Group(name, tests, Tests.SubProcess(options)) }
     },
     Test / baseDirectory := (ThisBuild / baseDirectory).value,
     Test / javaOptions ++= Seq(

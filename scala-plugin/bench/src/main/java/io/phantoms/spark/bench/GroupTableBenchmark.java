@@ -5,7 +5,6 @@ import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
 import org.openjdk.jmh.annotations.Mode;
-import org.openjdk.jmh.annotations.OperationsPerInvocation;
 import org.openjdk.jmh.annotations.OutputTimeUnit;
 import org.openjdk.jmh.annotations.Param;
 import org.openjdk.jmh.annotations.Scope;
@@ -18,9 +17,9 @@ import org.openjdk.jmh.annotations.State;
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
-@OutputTimeUnit(TimeUnit.NANOSECONDS)
+@OutputTimeUnit(TimeUnit.MILLISECONDS)
 public class GroupTableBenchmark {
-  private static final int RECORDS = 1 << 21;
+  static final int RECORDS = 1 << 21;
 
   /** Words of the key, each of two int columns. */
   @Param({"1", "2", "4"})
@@ -47,21 +46,14 @@ public class GroupTableBenchmark {
     records = Kernels.records(words, rows);
     kernel = Kernels.hfta(words, groups);
     plain = new PlainGroups(words, groups);
-    if (kernel() != plain()) {
+    if (merge(blocks) != plain.merge(records)) {
       throw new IllegalStateException("the tables hold different numbers of groups");
     }
   }
 
   @Benchmark
-  @OperationsPerInvocation(RECORDS)
-  public int kernel() {
-    return merge(blocks);
-  }
-
-  @Benchmark
-  @OperationsPerInvocation(RECORDS)
-  public int packed() {
-    return merge(packedBlocks);
+  public long turn(Turns turns) {
+    return turns.take(() -> merge(blocks), () -> merge(packedBlocks), () -> plain.merge(records));
   }
 
   private int merge(byte[][] blocks) {
@@ -70,11 +62,5 @@ public class GroupTableBenchmark {
       kernel.mergeBuffer(0, kernel.readBlock(block, 0));
     }
     return kernel.table(0).size;
-  }
-
-  @Benchmark
-  @OperationsPerInvocation(RECORDS)
-  public int plain() {
-    return plain.merge(records);
   }
 }

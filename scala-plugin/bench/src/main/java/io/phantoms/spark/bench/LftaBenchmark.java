@@ -6,7 +6,6 @@ import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
 import org.openjdk.jmh.annotations.Mode;
-import org.openjdk.jmh.annotations.OperationsPerInvocation;
 import org.openjdk.jmh.annotations.OutputTimeUnit;
 import org.openjdk.jmh.annotations.Param;
 import org.openjdk.jmh.annotations.Scope;
@@ -21,9 +20,9 @@ import org.openjdk.jmh.annotations.TearDown;
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
-@OutputTimeUnit(TimeUnit.NANOSECONDS)
+@OutputTimeUnit(TimeUnit.MILLISECONDS)
 public class LftaBenchmark {
-  private static final int ROWS = 1 << 22;
+  static final int ROWS = 1 << 22;
 
   /** Words of the key, each of two int columns. */
   @Param({"1", "2", "4"})
@@ -66,21 +65,8 @@ public class LftaBenchmark {
   }
 
   @Benchmark
-  @OperationsPerInvocation(ROWS)
-  public long kernel() {
-    return feed(kernel);
-  }
-
-  @Benchmark
-  @OperationsPerInvocation(ROWS)
-  public long packed() {
-    return feed(packing);
-  }
-
-  @Benchmark
-  @OperationsPerInvocation(ROWS)
-  public long plain() {
-    return feed(plain);
+  public long turn(Turns turns) {
+    return turns.take(() -> feed(kernel), () -> feed(packing), () -> feed(plain));
   }
 
   private long feed(LftaKernel into) {
@@ -88,7 +74,9 @@ public class LftaBenchmark {
     for (ColumnarBatch batch : batches) {
       into.process(batch);
       while (!into.ready.isEmpty()) {
-        shipped += into.ready.poll().words();
+        LftaKernel.Finished block = into.ready.poll();
+        shipped += block.words();
+        into.reuse(block);
       }
     }
     return shipped;

@@ -13,8 +13,9 @@ import org.openjdk.jmh.runner.options.{OptionsBuilder, TimeValue}
  * Runs the benchmarks of the tables and writes what a row costs, in the generated kernel and in plain arrays, as JSON.
  *
  * Usage: `TableReport FILE [full]`. By default every key width is measured at every size with one skew, and the other
- * skews at one width; `full` measures all of them. Kernel and plain arrays take turns, round by round, each time in a
- * process of its own, and what counts is the median over all rounds: whatever else a machine does meets both alike.
+ * skews at one width; `full` measures all of them. Kernel and plain arrays take turns over the same rows, in a few
+ * processes one after the other: whatever else a machine does meets both alike. Times are medians over all turns, the
+ * ratio is the median of the ratios within a turn.
  */
 object TableReport {
   private final case class Point(table: String, words: Int, buckets: Int, skew: String)
@@ -35,23 +36,27 @@ object TableReport {
 
   private val Rounds = 3
 
+  /** What a row costs in one turn: nanoseconds. */
+  private final case class Turn(kernel: Double, packed: Double, plain: Double) {
+    def ratio: Double = kernel / plain
+  }
+
   def main(args: Array[String]): Unit = {
     val parts = if (args.drop(1).contains("full")) full else short
-    val times = (1 to Rounds).flatMap(_ => parts.flatMap(run)).groupMapReduce(_._1)(_._2)(_ ++ _).view.mapValues(median)
-    val points = times.keys.collect { case (p, "kernel") => p }.toSeq
-      .sortBy(p => (p.table != "lfta", p.words, p.buckets, p.skew))
-      .map(p => (p, times((p, "kernel")), times.get((p, "packed")), times((p, "plain"))))
-    points.foreach { case (p, ns, packed, plain) =>
-      val packing = packed.fold("")(x => f", packed $x%7.1f ns")
+    val turns = (1 to Rounds).flatMap(_ => parts.flatMap(run)).groupMapReduce(_._1)(_._2)(_ ++ _)
+    val points = turns.toSeq.sortBy { case (p, _) => (p.table != "lfta", p.words, p.buckets, p.skew) }
+    points.foreach { case (p, all) =>
       println(
-        f"${p.table}%-6s ${p.words} words ${p.buckets}%8d ${p.skew}%-12s $ns%7.1f ns$packing, plain $plain%7.1f ns: " +
-          f"${ns / plain}%.2f"
+        f"${p.table}%-6s ${p.words} words ${p.buckets}%8d ${p.skew}%-12s ${median(all)(_.kernel)}%7.1f ns, packed " +
+          f"${median(all)(_.packed)}%7.1f ns, plain ${median(all)(_.plain)}%7.1f ns: ${median(all)(_.ratio)}%.2f " +
+          f"(${all.map(_.ratio).min}%.2f to ${all.map(_.ratio).max}%.2f)"
       )
     }
-    val json = points.map { case (p, ns, packed, plain) =>
+    val json = points.map { case (p, all) =>
       s"""    {"table": "${p.table}", "words": ${p.words}, "buckets": ${p.buckets}, "skew": "${p.skew}", """ +
-        s""""ns": ${number(ns)}, ${packed.fold("")(x => s""""packed_ns": ${number(x)}, """)}""" +
-        s""""plain_ns": ${number(plain)}, "ratio": ${number(ns / plain)}}"""
+        s""""ns": ${number(median(all)(_.kernel))}, "packed_ns": ${number(median(all)(_.packed))}, """ +
+        s""""plain_ns": ${number(median(all)(_.plain))}, "ratio": ${number(median(all)(_.ratio))}, """ +
+        s""""turns": ${all.size}}"""
     }
     val text = json.mkString("{\n  \"name\": \"tables\",\n  \"points\": [\n", ",\n", "\n  ]\n}\n")
     val _ = Files.writeString(Paths.get(args.head), text)
@@ -59,13 +64,13 @@ object TableReport {
 
   private def number(x: Double): String = String.format(Locale.ROOT, "%.2f", x)
 
-  /** The times of all iterations of each benchmark of a part. */
-  private def run(part: Part): Seq[((Point, String), Seq[Double])] = {
+  /** All turns of each point of a part. */
+  private def run(part: Part): Seq[(Point, Seq[Turn])] = {
     val options = new OptionsBuilder().include(part.benchmark.getName + "\\.").forks(1)
       .warmupIterations(4).warmupTime(TimeValue.milliseconds(150))
-      .measurementIterations(4).measurementTime(TimeValue.milliseconds(150))
+      .measurementIterations(7).measurementTime(TimeValue.milliseconds(150))
     part.values.foreach { case (name, values) => options.param(name, values: _*) }
-    new Runner(options.build()).run().asScala.toSeq.map(r => (point(r), r.getPrimaryResult.getLabel) -> iterations(r))
+    new Runner(options.build()).run().asScala.toSeq.map(r => point(r) -> iterations(r))
   }
 
   private def point(r: RunResult): Point = {
@@ -75,11 +80,16 @@ object TableReport {
     else Point("groups", value("words").toInt, value("groups").toInt, value("skew"))
   }
 
-  private def iterations(r: RunResult): Seq[Double] =
-    r.getBenchmarkResults.asScala.toSeq.flatMap(_.getIterationResults.asScala).map(_.getPrimaryResult.getScore)
+  /** Short iterations: a turn each, or a few. */
+  private def iterations(r: RunResult): Seq[Turn] =
+    r.getBenchmarkResults.asScala.toSeq.flatMap(_.getIterationResults.asScala).map { i =>
+      def count(name: String) = i.getSecondaryResults.get(name).getScore
+      val rows = count("turns") * (if (point(r).table == "lfta") LftaBenchmark.ROWS else GroupTableBenchmark.RECORDS)
+      Turn(count("kernel") / rows, count("packed") / rows, count("plain") / rows)
+    }
 
-  private def median(all: Seq[Double]): Double = {
-    val sorted = all.sorted
+  private def median(all: Seq[Turn])(of: Turn => Double): Double = {
+    val sorted = all.map(of).sorted
     (sorted((sorted.size - 1) / 2) + sorted(sorted.size / 2)) / 2
   }
 }

@@ -12,6 +12,7 @@ public final class BlockBuilder {
   private final int prefix;
   private final int capacity;
   private final boolean packing;
+  private final SpareArrays spares;
   private long[] data;
   private int records;
   private boolean filled;
@@ -34,11 +35,24 @@ public final class BlockBuilder {
    * @param packing whether records are packed where that makes the block smaller
    */
   public BlockBuilder(int relation, int stride, int prefix, int bytes, boolean packing) {
+    this(relation, stride, prefix, bytes, packing, null);
+  }
+
+  /**
+   * @param spares where arrays of full blocks are taken from, see {@link #words(int, int)}; null: they are new ones
+   */
+  public BlockBuilder(int relation, int stride, int prefix, int bytes, boolean packing, SpareArrays spares) {
     this.relation = relation;
     this.stride = stride;
     this.prefix = prefix;
     this.capacity = Math.max(1, bytes / (8 * stride));
     this.packing = packing;
+    this.spares = spares;
+  }
+
+  /** Words of the array of a full block of at most so many bytes, dictionary values left out. */
+  public static int words(int prefix, int bytes) {
+    return prefix + BlockFormat.HEADER_WORDS + bytes / 8;
   }
 
   public int records() {
@@ -47,11 +61,29 @@ public final class BlockBuilder {
 
   /** Adds the record at {@code from} of {@code table}; says whether the block is full now. */
   public boolean add(long[] table, int from) {
+    int at = next();
+    System.arraycopy(table, from, data, at, stride);
+    return added();
+  }
+
+  /**
+   * Makes room for a record and answers its offset in {@link #words}: for callers that know how long it is and copy it word by
+   * word. {@link #added} has to follow.
+   */
+  public int next() {
     int at = prefix + BlockFormat.HEADER_WORDS + stride * records;
     if (data == null || at + stride > data.length) {
       grow(at + stride);
     }
-    System.arraycopy(table, from, data, at, stride);
+    return at;
+  }
+
+  public long[] words() {
+    return data;
+  }
+
+  /** Counts the record written after {@link #next}; says whether the block is full now. */
+  public boolean added() {
     records++;
     return records >= capacity || valueWords >= stride * capacity;
   }
@@ -103,8 +135,16 @@ public final class BlockBuilder {
     int most = prefix + BlockFormat.HEADER_WORDS + stride * capacity;
     int wanted = data == null ? Math.max(128, atLeast) : 2 * data.length;
     // After one full block there is likely to be another.
-    int size = Math.max(filled ? most : Math.min(wanted, most), atLeast);
-    data = data == null ? new long[size] : Arrays.copyOf(data, size);
+    if (data == null && filled) {
+      data = fullArray(Math.max(most, atLeast));
+    } else {
+      int size = Math.max(filled ? most : Math.min(wanted, most), atLeast);
+      data = data == null ? new long[size] : Arrays.copyOf(data, size);
+    }
+  }
+
+  private long[] fullArray(int atLeast) {
+    return spares == null ? new long[atLeast] : spares.take(atLeast);
   }
 
   /** Length in words of the block finished last, prefix left out. */
@@ -124,7 +164,8 @@ public final class BlockBuilder {
     int at = prefix + BlockFormat.HEADER_WORDS;
     long[] done;
     if (pack) {
-      done = new long[end];
+      // A block that is closed before it is full is likely the last.
+      done = records >= capacity ? fullArray(end) : new long[end];
       PackedRecords.pack(data, at, stride, records, layout, done, at);
     } else {
       done = data == null ? new long[end] : data.length >= end ? data : Arrays.copyOf(data, end);

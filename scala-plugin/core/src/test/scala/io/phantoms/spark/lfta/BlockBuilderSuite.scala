@@ -77,4 +77,51 @@ class BlockBuilderSuite extends AnyFunSuite {
     val (made, _) = blocks(4, Array.fill(4 * 32)(Long.MinValue), packing = true)
     assert(made.map(_.length).sum <= made.size * 8 * (2 + PackedRecords.layoutWords(4)))
   }
+
+  for (packing <- Seq(false, true); stride <- Seq(3, 8)) {
+    test(s"arrays given back hold the next full blocks, packing $packing, stride $stride") {
+      val random = new Random(13)
+      val source = Array.fill(stride * 2000)(random.nextInt(1000).toLong)
+      val size = 1 << 10
+      val spares = new SpareArrays(BlockBuilder.words(prefix, size))
+      val builder = new BlockBuilder(5, stride, prefix, size, packing, spares)
+      val made = Seq.newBuilder[Array[Byte]]
+      var arrays = Vector.empty[Array[Long]]
+      def finish(): Unit = {
+        val block = builder.finish(null)
+        made += bytes(block.drop(prefix), builder.finishedWords())
+        arrays :+= block
+        java.util.Arrays.fill(block, -1L)
+        spares.give(block)
+      }
+      source.indices.by(stride).foreach { i =>
+        // By both ways in.
+        val full =
+          if (i % 2 == 0) builder.add(source, i)
+          else {
+            val at = builder.next()
+            (0 until stride).foreach(w => builder.words()(at + w) = source(i + w))
+            builder.added()
+          }
+        if (full) finish()
+      }
+      if (builder.records() > 0) finish()
+      val expected = blocks(stride, source, packing)._1
+      assert(made.result().map(_.toVector) == expected.map(_.toVector))
+      val distinct = arrays.map(System.identityHashCode).distinct.size
+      assert(arrays.size > 10 && distinct <= 4)
+    }
+  }
+
+  test("arrays of another length are not kept, nor more than a few") {
+    val spares = new SpareArrays(10)
+    spares.give(new Array[Long](9))
+    assert(spares.size == 0)
+    val first = spares.take(3)
+    assert(first.length == 10 && spares.take(11).length == 11)
+    spares.give(first)
+    assert((spares.take(10) eq first) && spares.size == 0)
+    (0 until 1000).foreach(_ => spares.give(new Array[Long](10)))
+    assert(spares.size <= 64)
+  }
 }

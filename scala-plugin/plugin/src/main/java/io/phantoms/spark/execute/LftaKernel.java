@@ -2,6 +2,7 @@ package io.phantoms.spark.execute;
 
 import io.phantoms.spark.lfta.BlockBuilder;
 import io.phantoms.spark.lfta.ByteDictionary;
+import io.phantoms.spark.lfta.SpareArrays;
 import java.util.ArrayDeque;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
@@ -51,6 +52,7 @@ public abstract class LftaKernel {
 
   private int blockBytes;
   private boolean packed;
+  private SpareArrays spares;
 
   /** Evictions of each relation so far: entries pushed out by a collision or at the end of the epoch. */
   public long[] evictions;
@@ -113,6 +115,7 @@ public abstract class LftaKernel {
     this.log2Buckets = log2Buckets;
     this.blockBytes = blockBytes;
     this.packed = packed;
+    this.spares = new SpareArrays(BlockBuilder.words(ROW_PREFIX, blockBytes));
     this.builders = new BlockBuilder[relationOf.length];
     this.evictions = new long[strideOf.length];
     this.evictedAtEnd = new long[strideOf.length];
@@ -189,6 +192,11 @@ public abstract class LftaKernel {
     ready.add(new Finished(partitionOf[slot], block, builder.finishedWords()));
   }
 
+  /** Takes a block's array back that has been written out. */
+  public final void reuse(Finished block) {
+    spares.give(block.data());
+  }
+
   /** Reads the buckets that the hashes will be probed in, so that the memory behind them is on its way together. */
   public static long touch(long[] table, long[] hashes, int count, int shift, int stride) {
     long seen = 0;
@@ -201,7 +209,7 @@ public abstract class LftaKernel {
 
   private BlockBuilder start(int slot) {
     int relation = relationOf[slot];
-    builders[slot] = new BlockBuilder(relation, strideOf[relation], ROW_PREFIX, blockBytes, packed);
+    builders[slot] = new BlockBuilder(relation, strideOf[relation], ROW_PREFIX, blockBytes, packed, spares);
     return builders[slot];
   }
 

@@ -25,7 +25,7 @@ final class LftaTask(
     with Logging {
   import LftaTask._
 
-  /** Blocks of all the input of a partition, as rows (reduce partition, block). The row is reused. */
+  /** Blocks of all the input of a partition, as rows (reduce partition, block). The row and its bytes are reused. */
   def run(part: Int, input: Iterator[_], columnar: Boolean): Iterator[InternalRow] = {
     val context = TaskContext.get()
     val kernel = kernels.make()
@@ -39,6 +39,9 @@ final class LftaTask(
     new Iterator[InternalRow] {
       private val row = new UnsafeRow(2)
       private var closed = false
+
+      // The block the row points at: nobody may read it any more once the next one is asked for.
+      private var handedOn: LftaKernel.Finished = _
 
       override def hasNext: Boolean = {
         while (kernel.ready.isEmpty && !closed) {
@@ -55,7 +58,9 @@ final class LftaTask(
 
       override def next(): InternalRow = {
         if (!hasNext) throw new NoSuchElementException("no more blocks")
+        if (handedOn != null) kernel.reuse(handedOn)
         val block = kernel.ready.poll()
+        handedOn = block
         metrics("blocks") += 1
         metrics("blockBytes") += 8L * block.words
         point(row, block)

@@ -220,7 +220,12 @@ final class RecordCode(spec: SharedSpec, val layout: RecordLayout) {
    * dictionary, in a copy: the table keeps the task's.
    */
   def append(block: String, table: String, at: String, full: String): String =
-    if (dictionaryFields.isEmpty) s"$full = $block.add($table, $at);"
+    if (dictionaryFields.isEmpty && stride <= RecordCode.ByWord)
+      s"""final int to = $block.next();
+         |final long[] words = $block.words();
+         |${(0 until stride).map(w => s"${word("words", "to", w)} = ${word(table, at, w)};").mkString("\n")}
+         |$full = $block.added();""".stripMargin
+    else if (dictionaryFields.isEmpty) s"$full = $block.add($table, $at);"
     else {
       val patches = dictionaryFields.map(_._1).distinct.map(w => s"$block.patch($w, copy[$w]);").mkString("\n")
       s"""$full = $block.add($table, $at);
@@ -242,4 +247,10 @@ final class RecordCode(spec: SharedSpec, val layout: RecordLayout) {
       s"$hashing.mix($h, $value)"
     }
   }
+}
+
+object RecordCode {
+
+  /** Longest record that is copied word by word: calling `arraycopy` costs more than copying so few. */
+  private val ByWord = 8
 }
