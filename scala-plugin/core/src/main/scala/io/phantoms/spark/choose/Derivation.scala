@@ -1,6 +1,6 @@
 package io.phantoms.spark.choose
 
-import scala.collection.immutable.BitSet
+import scala.collection.immutable.{ArraySeq, BitSet}
 import scala.collection.mutable
 
 /**
@@ -13,8 +13,8 @@ import scala.collection.mutable
  */
 private[choose] final case class Derivation(
     root: Int,
-    nodes: Vector[Int],
-    parents: Vector[Int],
+    nodes: IndexedSeq[Int],
+    parents: IndexedSeq[Int],
     busyShards: Double,
     work: Double
 )
@@ -22,7 +22,9 @@ private[choose] final case class Derivation(
 private[choose] object Derivation {
 
   /** Nothing derived. */
-  def apply(root: Int, busyShards: Double): Derivation = Derivation(root, Vector.empty, Vector.empty, busyShards, 0.0)
+  def apply(root: Int, busyShards: Double): Derivation = Derivation(root, none, none, busyShards, 0.0)
+
+  private val none = ArraySeq.unsafeWrapArray(Array.emptyIntArray)
 }
 
 private[choose] final class DerivationBuilder(graph: FeedingGraph, model: CostModel) {
@@ -43,7 +45,7 @@ private[choose] final class DerivationBuilder(graph: FeedingGraph, model: CostMo
       work += model.deriveWork(graph.groups(parents(i)), tableBytes(node, busyShards)) + emitWork(node)
       i += 1
     }
-    Derivation(root, ordered.toVector, parents.toVector, busyShards, work)
+    Derivation(root, ArraySeq.unsafeWrapArray(ordered), ArraySeq.unsafeWrapArray(parents), busyShards, work)
   }
 
   /** Writing a node's results. */
@@ -54,11 +56,10 @@ private[choose] final class DerivationBuilder(graph: FeedingGraph, model: CostMo
   def withPhantoms(derivation: Derivation, shardKey: BitSet): Derivation = {
     val root = derivation.root
     val holds = graph.holder(shardKey)
-    val derived = derivation.nodes.toSet
     val left = mutable.ArrayBuffer.empty[Int]
     for (p <- graph.queryCount until graph.size)
       if (
-        p != root && graph.feeds(root, p) && holds(p) && !derived(p) &&
+        p != root && graph.feeds(root, p) && holds(p) && !derivation.nodes.contains(p) &&
         derivation.nodes.count(graph.feeds(p, _)) >= 2
       ) left += p
     var best = derivation

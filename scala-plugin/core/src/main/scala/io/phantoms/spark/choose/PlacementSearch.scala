@@ -59,7 +59,10 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
   }
 
   /** Goes on from a state with relations in the second tier, if they help. */
-  def secondTier(start: SearchState): SearchState = refined(greedy(start, _ => true, proposals.twoTiers))
+  def secondTier(start: SearchState): SearchState = {
+    val found = greedy(start, _ => true, proposals.twoTiers)
+    if (found eq start) start else refined(found)
+  }
 
   private def isSpread(busyShards: Double): Boolean = busyShards >= model.parallelism
 
@@ -90,8 +93,13 @@ private[choose] final class PlacementSearch(graph: FeedingGraph, model: CostMode
   /** Shipments added to a state's: the score with its phantoms, and what they come to with phantoms of their own. */
   private final class Trial(from: SearchState, added: => List[Shipment]) {
     private lazy val shipments = added
-    lazy val score: Double = PlacementSearch.this.state(shipments ++ from.shipments, from.phantoms).score
-    lazy val state: SearchState = phantomsByGc(shipments.map(refinement.withPhantoms) ++ from.shipments)
+    private lazy val asFound = PlacementSearch.this.state(shipments ++ from.shipments, from.phantoms)
+    lazy val score: Double = asFound.score
+    lazy val state: SearchState = {
+      val widened = shipments.mapConserve(refinement.withPhantoms)
+      if ((widened eq shipments) && reducing.isEmpty && from.phantoms.isEmpty) asFound
+      else phantomsByGc(widened ++ from.shipments)
+    }
   }
 
   private def refined(state: SearchState): SearchState =

@@ -13,13 +13,23 @@ private[choose] final class Refinement(
     var current = start
     var improving = start.shipments.nonEmpty
     var rounds = 0
+    // Queries tried since the state changed last: once they all were, the rest of a round would try them again.
+    var unchanged = 0
     while (improving && rounds < Rounds) {
       val before = current.score
-      for (q <- 0 until graph.queryCount)
-        moves(current, q).map(s => state(s, current.phantoms)).minByOption(_.score)
-          .filter(_.score < current.score).foreach(current = _)
+      var q = 0
+      while (q < graph.queryCount && unchanged < graph.queryCount) {
+        val better = moves(current, q).map(s => state(s, current.phantoms)).minByOption(_.score)
+          .filter(_.score < current.score)
+        unchanged = if (better.isEmpty) unchanged + 1 else 0
+        better.foreach(current = _)
+        q += 1
+      }
       val again = phantomsByGc(current.shipments)
-      if (again.score < current.score) current = again
+      if (again.score < current.score) {
+        current = again
+        unchanged = 0
+      }
       improving = current.score < before
       rounds += 1
     }
@@ -36,11 +46,14 @@ private[choose] final class Refinement(
       val without = shipments.filterNot(s => s.isSecondTier && s.root == q)
       if (without.size < shipments.size) Vector(withoutIdle(without)) else Vector.empty
     } else {
-      val without = withoutIdle(shipments.map(s =>
+      val without = withoutIdle(shipments.mapConserve(s =>
         if (s.derivation.nodes.contains(q)) rederive(s, s.derivation.nodes.filter(_ != q)) else s
       ))
+      // Back into what it is derived from now would be no move.
+      def isBack(s: Shipment): Boolean =
+        shipments.exists(o => o.root == s.root && o.source == s.source && o.derivation.nodes.contains(q))
       val into = without.indices.iterator
-        .filter(i => graph.feeds(without(i).root, q) && graph.contains(q, without(i).shardKey))
+        .filter(i => graph.feeds(without(i).root, q) && graph.contains(q, without(i).shardKey) && !isBack(without(i)))
         .map(i => without.updated(i, rederive(without(i), without(i).derivation.nodes :+ q)))
       (into ++ Iterator(without)).filter(_ != shipments).toVector
     }
@@ -51,7 +64,7 @@ private[choose] final class Refinement(
       shipments.exists(o => o.isSecondTier && o.source == s.root)
   )
 
-  private def rederive(s: Shipment, nodes: Vector[Int]): Shipment = {
+  private def rederive(s: Shipment, nodes: Seq[Int]): Shipment = {
     val queries = nodes.filterNot(graph.isPhantom)
     withPhantoms(s.copy(derivation = derivations.derive(s.root, queries, s.derivation.busyShards)))
   }

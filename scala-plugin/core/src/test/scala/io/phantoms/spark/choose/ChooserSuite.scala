@@ -85,7 +85,7 @@ class ChooserSuite extends AnyFunSuite {
       def queries(node: Int): Vector[Int] = if (graph.isPhantom(node)) Vector.empty else graph.queries(node)
       val derivation = new DerivationBuilder(graph, model).derive(root, below, 1.0)
       val nodes = root +: derivation.nodes
-      val derived = derivation.nodes.zip(derivation.parents).map { case (n, p) =>
+      val derived = derivation.nodes.zip(derivation.parents).toVector.map { case (n, p) =>
         Relation(graph.keys(n), queries(n), nodes.indexOf(p), 0, Placement.Derived)
       }
       val others = (0 until graph.queryCount).filterNot(q => nodes.contains(q))
