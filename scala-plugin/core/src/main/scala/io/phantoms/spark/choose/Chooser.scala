@@ -91,12 +91,15 @@ object Chooser {
       if (!problem.secondTier) one
       else {
         val starts = if (problem.queries.size <= FewQueries) Seq(placed, smap).distinct else Seq(placed)
-        val two = starts.map(s => candidate("two shuffles", search.secondTier(s))).minBy(_.cost)
-        // A gain in elapsed time from idle cores alone was not seen where it was measured: two tiers then took a quarter
-        // more CPU time than one.
-        val pays = two.cost < ClearGain * one.head.cost && two.work <= one.head.work
-        // Cheaper by too little to be taken is no runner-up that the choice is ahead of.
-        if (pays) two +: one else if (two.cost < one.head.cost) one else one :+ two
+        // What came to one shuffle again, and is no better, needs no look.
+        val found = starts.map(search.secondTier).filter(s => s.hasSecondTier || s.score < placed.score)
+        found.map(candidate("two shuffles", _)).minByOption(_.cost).fold(one) { two =>
+          // A gain in elapsed time from idle cores alone was not seen where it was measured: two tiers then took a quarter
+          // more CPU time than one.
+          val pays = two.cost < ClearGain * one.head.cost && two.work <= one.head.work
+          // Cheaper by too little to be taken is no runner-up that the choice is ahead of.
+          if (pays) two +: one else if (two.cost < one.head.cost) one else one :+ two
+        }
       }
     }
   }

@@ -17,7 +17,17 @@ private[choose] final case class Derivation(
     parents: IndexedSeq[Int],
     busyShards: Double,
     work: Double
-)
+) {
+
+  /** The nodes unboxed, for loops. */
+  lazy val nodeArray: Array[Int] = nodes.toArray
+
+  def derives(node: Int): Boolean = {
+    var i = 0
+    while (i < nodeArray.length && nodeArray(i) != node) i += 1
+    i < nodeArray.length
+  }
+}
 
 private[choose] object Derivation {
 
@@ -59,7 +69,7 @@ private[choose] final class DerivationBuilder(graph: FeedingGraph, model: CostMo
     val left = mutable.ArrayBuffer.empty[Int]
     for (p <- graph.queryCount until graph.size)
       if (
-        p != root && graph.feeds(root, p) && holds(p) && !derivation.nodes.contains(p) &&
+        p != root && graph.feeds(root, p) && holds(p) && !derivation.derives(p) &&
         derivation.nodes.count(graph.feeds(p, _)) >= 2
       ) left += p
     var best = derivation
@@ -84,7 +94,7 @@ private[choose] final class DerivationBuilder(graph: FeedingGraph, model: CostMo
 
   /** What a phantom derived as well would save. */
   private final class PhantomGains(derivation: Derivation) {
-    private val nodes = derivation.nodes.toArray
+    private val nodes = derivation.nodeArray
     private val parentGroups = derivation.parents.iterator.map(graph.groups(_)).toArray
     private val entry = nodes.map(n => model.mergeTime(tableBytes(n, derivation.busyShards)))
     private val available = new Bits(graph.size)

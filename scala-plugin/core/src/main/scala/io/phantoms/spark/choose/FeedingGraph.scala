@@ -27,8 +27,13 @@ final class FeedingGraph private (val problem: Problem, masks: Array[Mask]) {
 
   /** For each distinct grouping the queries (ordinals into [[Problem.queries]]) that ask for it. */
   val queries: Vector[Vector[Int]] = {
-    val byNode = problem.queries.indices.groupBy(q => ids(Mask(problem.queries(q), width)))
-    Vector.tabulate(byNode.size)(byNode(_).toVector)
+    val byNode = mutable.ArrayBuffer.empty[Vector[Int]]
+    problem.queries.iterator.zipWithIndex.foreach { case (keys, q) =>
+      val node = ids(Mask(keys, width))
+      // Nodes come in the order of the queries: a new one is the next one.
+      if (node == byNode.size) byNode += Vector(q) else byNode(node) :+= q
+    }
+    byNode.toVector
   }
 
   val queryCount: Int = queries.size

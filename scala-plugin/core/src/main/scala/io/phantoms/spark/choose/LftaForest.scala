@@ -57,18 +57,37 @@ private[choose] final class LftaForestBuilder(
   }
 
   /**
-   * Whole tables in all of the memory, or in a part of it: where fewer evictions are not worth slower probes.
+   * Whole tables in all of the memory, or in a part of it: where fewer evictions are not worth slower probes. Once all tables
+   * fit the cache, less memory has nothing to gain.
    */
-  def cheapest(ordered: Array[Int], ships: Int => Boolean): LftaForest =
-    Iterator.iterate(memory)(_ / 2).take(Halvings).map(build(ordered, ships, whole = true, _)).minBy(work(_, ships))
+  def cheapest(ordered: Array[Int], ships: Int => Boolean): LftaForest = {
+    var part = memory
+    var last = build(ordered, ships, whole = true, part)
+    var best = last
+    var least = work(best, ships)
+    var halvings = 1
+    while (halvings < Halvings && last.nodes.indices.exists(tableBytes(last, _) > CostModel.ProbeCacheBytes)) {
+      part /= 2
+      last = build(ordered, ships, whole = true, part)
+      val w = work(last, ships)
+      if (w < least) { best = last; least = w }
+      halvings += 1
+    }
+    best
+  }
 
   /** Time one map task spends on the tables, and reduce tasks on merging what it ships. */
-  private def work(forest: LftaForest, ships: Int => Boolean): Double = forest.nodes.indices.iterator.map { i =>
-    val node = forest.nodes(i)
-    val shipped = Option.when(ships(node))(graph.entryBytes(node))
-    model.mapWork(forest.fed(i), forest.evictions(i), tableBytes(forest, i), shipped) +
-      (if (ships(node)) forest.evictions(i) * model.machine.merge else 0.0)
-  }.sum
+  private def work(forest: LftaForest, ships: Int => Boolean): Double = {
+    var sum = 0.0
+    var i = 0
+    while (i < forest.nodes.length) {
+      val node = forest.nodes(i)
+      sum += forest.fed(i) * model.probe(tableBytes(forest, i))
+      if (ships(node)) sum += forest.evictions(i) * (model.c2(graph.entryBytes(node)) + model.machine.merge)
+      i += 1
+    }
+    sum
+  }
 
   /** Bytes of the table of relation `i` of a forest; 0 where it has none. */
   def tableBytes(forest: LftaForest, i: Int): Double =

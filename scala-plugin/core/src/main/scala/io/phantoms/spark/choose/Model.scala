@@ -152,7 +152,20 @@ final case class Relation(keys: BitSet, queries: Vector[Int], parent: Int, bucke
  * [[Placement.Shipped]], [[Placement.SecondTier]] or [[Placement.Derived]] from one of these.
  */
 final case class Configuration(relations: Vector[Relation]) {
-  relations.zipWithIndex.foreach { case (r, i) =>
+  {
+    // By relation: the one that it is derived from in the end, which says by which key groups are dealt to tasks.
+    val dealtBy = new Array[Int](relations.size)
+    var i = 0
+    while (i < relations.size) {
+      check(i)
+      dealtBy(i) = if (relations(i).isDerived) dealtBy(relations(i).parent) else i
+      if (dealtBy(i) < i) requireShardKey(dealtBy(i), i)
+      i += 1
+    }
+  }
+
+  private def check(i: Int): Unit = {
+    val r = relations(i)
     require(r.parent >= -1 && r.parent < i, s"relation $i: its parent must precede it")
     if (r.parent >= 0) {
       val p = relations(r.parent)
@@ -172,7 +185,15 @@ final case class Configuration(relations: Vector[Relation]) {
   private def requireShards(i: Int, key: BitSet, shards: Int): Unit = {
     require(shards >= 1 && key.subsetOf(relations(i).keys), s"relation $i: shard key outside its keys")
     require(shards == 1 || key.nonEmpty, s"relation $i: several shards need a shard key")
-    require(derivedBelow(i).forall(d => key.subsetOf(relations(d).keys)), s"relation $i: shard key splits a child")
+  }
+
+  private def requireShardKey(i: Int, derived: Int): Unit = {
+    val key = relations(i).placement match {
+      case Placement.Shipped(key, _) => key
+      case Placement.SecondTier(key, _) => key
+      case _ => BitSet.empty
+    }
+    require(key.subsetOf(relations(derived).keys), s"relation $i: shard key splits a child")
   }
 
   private lazy val childrenOf: Vector[Vector[Int]] = {
@@ -228,4 +249,19 @@ final case class Choice(
 }
 
 /** An answer that was not taken, and what it was expected to cost in nanoseconds of elapsed time. */
-final case class RunnerUp(description: String, cost: Double)
+final class RunnerUp private (describe: => String, val cost: Double) {
+
+  /** Written out when first asked for: that takes as long as a tenth of the choice. */
+  lazy val description: String = describe
+
+  override def equals(that: Any): Boolean = that match {
+    case r: RunnerUp => cost == r.cost && description == r.description
+    case _ => false
+  }
+  override def hashCode: Int = cost.hashCode
+  override def toString: String = s"RunnerUp($description, $cost)"
+}
+
+object RunnerUp {
+  def apply(description: => String, cost: Double): RunnerUp = new RunnerUp(description, cost)
+}

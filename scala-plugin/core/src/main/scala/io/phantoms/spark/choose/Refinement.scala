@@ -47,11 +47,11 @@ private[choose] final class Refinement(
       if (without.size < shipments.size) Vector(withoutIdle(without)) else Vector.empty
     } else {
       val without = withoutIdle(shipments.mapConserve(s =>
-        if (s.derivation.nodes.contains(q)) rederive(s, s.derivation.nodes.filter(_ != q)) else s
+        if (s.derivation.derives(q)) rederive(s, s.derivation.nodes.filter(_ != q)) else s
       ))
       // Back into what it is derived from now would be no move.
       def isBack(s: Shipment): Boolean =
-        shipments.exists(o => o.root == s.root && o.source == s.source && o.derivation.nodes.contains(q))
+        shipments.exists(o => o.root == s.root && o.source == s.source && o.derivation.derives(q))
       val into = without.indices.iterator
         .filter(i => graph.feeds(without(i).root, q) && graph.contains(q, without(i).shardKey) && !isBack(without(i)))
         .map(i => without.updated(i, rederive(without(i), without(i).derivation.nodes :+ q)))
@@ -60,7 +60,7 @@ private[choose] final class Refinement(
   }
 
   private def withoutIdle(shipments: List[Shipment]): List[Shipment] = shipments.filter(s =>
-    s.isSecondTier || s.derivation.nodes.exists(!graph.isPhantom(_)) ||
+    s.isSecondTier || s.derivation.nodeArray.exists(!graph.isPhantom(_)) ||
       shipments.exists(o => o.isSecondTier && o.source == s.root)
   )
 

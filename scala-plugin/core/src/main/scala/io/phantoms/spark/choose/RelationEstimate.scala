@@ -44,12 +44,14 @@ private[choose] object ConfigurationEstimate {
     var mapWork = 0.0
 
     // How often the groups of a relation are made: once a stage that needs them.
-    def needs(i: Int): (Boolean, Boolean) = (
-      relations(i).queries.nonEmpty || configuration.derivedBelow(i).exists(relations(_).queries.nonEmpty),
-      configuration.feedsSecondTier(i)
-    )
+    val answers = new Array[Boolean](relations.size) // itself, or by what is derived from it
+    relations.indices.reverse.foreach { i =>
+      if (relations(i).queries.nonEmpty) answers(i) = true
+      if (answers(i) && relations(i).isDerived) answers(relations(i).parent) = true
+    }
     def made(i: Int, work: Double): Double = {
-      val (answering, feeding) = needs(i)
+      val answering = answers(i)
+      val feeding = configuration.feedsSecondTier(i)
       if (feeding) tierWork(shippedAt(i)) += work
       if (answering || !feeding) reduceWork(shippedAt(i)) += work
       if (answering && feeding) 2 * work else work

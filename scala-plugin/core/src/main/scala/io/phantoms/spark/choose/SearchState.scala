@@ -10,6 +10,7 @@ private[choose] final class SearchState(
     val score: Double
 ) {
   def shipments: List[Shipment] = set.shipments
+  def hasSecondTier: Boolean = set.second.nonEmpty
 }
 
 /** What each relation that crosses the shuffle costs now, in nanoseconds of elapsed time: what deriving it would save. */
@@ -91,7 +92,7 @@ private[choose] final class StateCosts(
           if (shipment == null) ownMergeTime(node) else model.mergeTime(derivations.tableBytes(node, busy))
         val merge = forest.evictions(i) * model.partitions * mergeTime
         // A phantom that feeds the second tier alone is merged for that alone.
-        if (!graph.isPhantom(node) || shipment.derivation.nodes.nonEmpty) {
+        if (!graph.isPhantom(node) || shipment.derivation.nodeArray.nonEmpty) {
           val work = merge + emitWork(node) + (if (shipment == null) 0.0 else shipment.derivation.work)
           reduceWork += work
           longest = math.max(longest, work / busy)

@@ -58,7 +58,8 @@ private[choose] final class TierBuilder(
     }
     put(root, 0.0, graph.groups(root))
     nodes.indices.foreach { i =>
-      val (n, p) = (nodes(i), parents(i))
+      val n = nodes(i)
+      val p = parents(i)
       val work = model.deriveWork(graph.groups(p), derivations.tableBytes(n, source.busyShards))
       put(n, making(p) + work, graph.groups(n))
     }

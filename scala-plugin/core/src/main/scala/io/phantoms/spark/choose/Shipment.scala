@@ -44,7 +44,9 @@ private[choose] final class ShipmentSet(graph: FeedingGraph, val shipments: List
 
   {
     shipments.foreach { s =>
-      s.derivation.nodes.foreach(derived(_) = true)
+      val below = s.derivation.nodeArray
+      var i = 0
+      while (i < below.length) { derived(below(i)) = true; i += 1 }
       rooted(s.root) = true
       if (s.isSecondTier) derived(s.root) = true
     }

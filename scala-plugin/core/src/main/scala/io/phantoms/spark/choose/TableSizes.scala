@@ -45,7 +45,8 @@ object TableSizes {
       } else surplus = 0.0
       rounds += 1
     }
-    for (r <- space.indices) space(r) = math.min(space(r), limit(r))
+    var r = 0
+    while (r < space.length) { space(r) = math.min(space(r), limit(r)); r += 1 }
   }
 
   /**
@@ -58,32 +59,39 @@ object TableSizes {
    * @return buckets of each relation; 0 where the memory does not reach for a table of the minimum size
    */
   def round(space: Array[Double], entryBytes: Int => Int, groups: Int => Double, memory: Double): Array[Int] = {
-    val most = Array.tabulate(space.length)(r => ceiling(groups(r)))
-    val buckets = Array.tabulate(space.length) { r =>
-      val wanted = math.min(most(r).toDouble, math.max(MinBuckets.toDouble, space(r) / entryBytes(r)))
-      Integer.highestOneBit(wanted.toInt)
+    val n = space.length
+    val most = new Array[Int](n)
+    val buckets = new Array[Int](n)
+    val bytes = new Array[Double](n)
+    var left = memory
+    var r = 0
+    while (r < n) {
+      most(r) = ceiling(groups(r))
+      val width = entryBytes(r)
+      val wanted = math.min(most(r).toDouble, math.max(MinBuckets.toDouble, space(r) / width))
+      buckets(r) = Integer.highestOneBit(wanted.toInt)
+      bytes(r) = buckets(r).toDouble * width
+      left -= bytes(r)
+      r += 1
     }
-    def bytes(r: Int): Double = buckets(r).toDouble * entryBytes(r)
-    var taken = 0.0
-    var i = 0
-    while (i < buckets.length) { taken += bytes(i); i += 1 }
-    var left = memory - taken
 
     // Minimum sizes may have overdrawn the memory: halve the largest tables, then do without the widest ones.
     while (left < 0) {
       val shrinkable = buckets.indices.filter(buckets(_) > 0)
       val largest = shrinkable.maxBy(r => (buckets(r) > MinBuckets, bytes(r)))
-      left += (if (buckets(largest) > MinBuckets) bytes(largest) / 2 else bytes(largest))
-      buckets(largest) = if (buckets(largest) > MinBuckets) buckets(largest) / 2 else 0
+      val kept = if (buckets(largest) > MinBuckets) bytes(largest) / 2 else 0.0
+      left += bytes(largest) - kept
+      bytes(largest) = kept
+      buckets(largest) = if (kept > 0) buckets(largest) / 2 else 0
     }
 
     var growing = true
     while (growing) {
       var next = -1
       var furthest = 0.0
-      var r = 0
-      while (r < buckets.length) {
-        if (buckets(r) > 0 && buckets(r) < most(r) && bytes(r) <= left) {
+      r = 0
+      while (r < n) {
+        if (bytes(r) <= left && buckets(r) > 0 && buckets(r) < most(r)) {
           val below = space(r) / bytes(r)
           if (next < 0 || below > furthest) { next = r; furthest = below }
         }
@@ -92,6 +100,7 @@ object TableSizes {
       growing = next >= 0
       if (growing) {
         left -= bytes(next)
+        bytes(next) *= 2
         buckets(next) *= 2
       }
     }
