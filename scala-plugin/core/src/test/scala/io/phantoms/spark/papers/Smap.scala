@@ -2,6 +2,7 @@ package io.phantoms.spark.papers
 
 import java.nio.file.Paths
 
+import scala.collection.mutable
 import scala.util.Random
 
 import io.phantoms.spark.choose.{Smap => Algorithm, _}
@@ -20,6 +21,9 @@ object Smap {
   private val shares = 0 to 50 by 10
   private val Hashes = 3
 
+  // Where differences of a hundredth count.
+  private val ManyHashes = 12
+
   private lazy val uniform = data.uniform(1000000, 2)
   private lazy val packets = data.flows(SmapData.Tuples, 3)
 
@@ -29,6 +33,7 @@ object Smap {
     space(results)
     choosing(results)
     measured(results)
+    nextWindows(results)
     misestimates(results)
     peakLoad(results)
     epochsSpace(results)
@@ -152,8 +157,13 @@ object Smap {
     }
   }
 
-  private def measure(problem: MultipleAggregation, c: SmapConfiguration, stream: Array[Int]): Double =
-    mean((1 to Hashes).map { seed =>
+  private def measure(
+      problem: MultipleAggregation,
+      c: SmapConfiguration,
+      stream: Array[Int],
+      hashes: Int = Hashes
+  ): Double =
+    mean((1 to hashes).map { seed =>
       val tables = TableSimulation(data, problem, c.feeding, c.space, seed)
       problem.cost(c.feeding, c.space, tables.run(stream, 0, stream.length).rates)
     })
@@ -209,6 +219,38 @@ object Smap {
     against(results, "smap-fig19", uniform, Algorithm("epes"), data.problem(singles, _))
     against(results, "smap-fig20", packets, Algorithm("epes"), data.problem(pairs, _, packetLengths))
   }
+
+  /** What GCSL chooses for a window, and its cost on running tables over that of GP with its best phi. */
+  final case class Window(ratio: Double, gcsl: String, gp: String)
+
+  /**
+   * Fig 19(a) where GCSL knows l_m of the relations that ran in the windows before, for when the input feeds them: coarse
+   * relations of uniform tuples are not uniform themselves. GP has the phi, and whichever of the two states of knowledge,
+   * that turn out best.
+   */
+  private[spark] def windows(m: Double, epochs: Seq[Long] = Nil): Iterator[Window] = {
+    val known = mutable.HashMap.empty[Int, Double]
+    val first = data.problem(singles, m, epochs = epochs)
+    Iterator.continually {
+      val lengths = known.toMap
+      val p = data.problem(singles, m, FlowLengths.ofRelations(lengths.getOrElse(_, 1.0)), epochs)
+      val gcsl = Algorithm("gcsl").choose(p)
+      val (best, theirs) = Seq(first, p).flatMap(q => phis.map(gp(q, _))).distinctBy(_.space.toSeq)
+        .map(c => (measure(first, c, uniform, ManyHashes), c)).minBy(_._1)
+      val rates = TableSimulation(data, first, gcsl.feeding, gcsl.space, 1).run(uniform, 0, uniform.length).rates
+      val measured = SmapCollisions.flowLengths(first, gcsl.feeding, gcsl.space, rates)
+      gcsl.feeding.nodes.indices.filterNot(measured(_).isNaN)
+        .foreach(r => known(gcsl.feeding.nodes(r)) = math.max(1.0, measured(r)))
+      val ratio = measure(first, gcsl, uniform, ManyHashes) / best
+      Window(ratio, gcsl.feeding.render(p.graph), theirs.feeding.render(p.graph))
+    }
+  }
+
+  private def nextWindows(results: Results): Unit =
+    results.csv("smap-next-windows", Seq("epochs", "M", "window", "gcsl / gp best phi", "gcsl", "gp")) {
+      for (e <- Seq(Nil, epochs); m <- SmapData.Memories; (w, i) <- windows(m, e).take(3).zipWithIndex)
+        yield Seq(if (e.isEmpty) "one" else e.mkString(" "), m, i + 1, w.ratio, w.gcsl, w.gp)
+    }
 
   private def misestimates(results: Results): Unit =
     results.csv("smap-fig21", Seq("M", "error in %", "no phantom / gcsl")) {
