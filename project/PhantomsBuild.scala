@@ -61,15 +61,16 @@ object PhantomsBuild {
 
   val sparkTests: Seq[Setting[_]] = Seq(
     Test / fork := true,
-    // Two JVMs beside each other, one suite each at a time: much of a suite waits for the one thread that plans. More groups
-    // than two, so that neither is left alone for long at the end.
+    // Two JVMs beside each other, one suite each at a time: much of a suite waits for the one thread that plans. Which suites go
+    // together is a matter of both taking about as long.
     Test / parallelExecution := true,
     Test / testGrouping := {
       val options = (Test / forkOptions).value
-      val apart = Seq("oracle", "integration", "stats")
-      (Test / definedTests).value
-        .groupBy(t => apart.find(p => t.name.startsWith(s"io.phantoms.spark.$p.")).getOrElse("others")).toSeq.sortBy(_._1)
-        .map { case (name, tests) => Tests.Group(name, tests, Tests.SubProcess(options)) }
+      val first = Seq("oracle", "stats").map(p => s"io.phantoms.spark.$p.")
+      val (some, others) = (Test / definedTests).value.partition(t => first.exists(t.name.startsWith))
+      Seq("oracle and stats" -> some, "others" -> others).map { case (name, tests) =>
+        Tests.Group(name, tests, Tests.SubProcess(options))
+      }
     },
     Test / baseDirectory := (ThisBuild / baseDirectory).value,
     Test / javaOptions ++= Seq(
