@@ -77,17 +77,12 @@ private[choose] final class LftaForestBuilder(
   }
 
   /** Time one map task spends on the tables, and reduce tasks on merging what it ships. */
-  private def work(forest: LftaForest, ships: Int => Boolean): Double = {
-    var sum = 0.0
-    var i = 0
-    while (i < forest.nodes.length) {
-      val node = forest.nodes(i)
-      sum += forest.fed(i) * model.probe(tableBytes(forest, i))
-      if (ships(node)) sum += forest.evictions(i) * (model.c2(graph.entryBytes(node)) + model.machine.merge)
-      i += 1
-    }
-    sum
-  }
+  private def work(forest: LftaForest, ships: Int => Boolean): Double = forest.nodes.indices.iterator.map { i =>
+    val node = forest.nodes(i)
+    val shipped = Option.when(ships(node))(graph.entryBytes(node))
+    model.mapWork(forest.fed(i), forest.evictions(i), tableBytes(forest, i), shipped) +
+      (if (ships(node)) forest.evictions(i) * model.machine.merge else 0.0)
+  }.sum
 
   /** Bytes of the table of relation `i` of a forest; 0 where it has none. */
   def tableBytes(forest: LftaForest, i: Int): Double =
