@@ -76,6 +76,10 @@ object PhantomsBuild {
     Test / javaOptions ++= Seq(
       "-Xmx4g",
       "-Xss4m",
+      // Suites compile thousands of classes and run each for milliseconds: the optimizing compiler costs more than it gains.
+      "-XX:TieredStopAtLevel=1",
+      "-XX:+UseSerialGC",
+      "-XX:ReservedCodeCacheSize=512m",
       "-Dspark.testing=1",
       "-Dspark.ui.enabled=false",
       "-Dlog4j2.level=WARN",

@@ -142,12 +142,12 @@ private[choose] final class CostModel(problem: Problem) {
       tierWork: Double = 0.0,
       longestTier: Double = 0.0
   ): Double =
-    machine.fixed + (rows * machine.scanRow + mapWork * partitions) / mapParallelism +
+    machine.fixed + (rows * (machine.scanRow + problem.rowWork) + mapWork * partitions) / mapParallelism +
       (if (tierWork > 0) machine.fixed + math.max(tierWork / parallelism, longestTier) else 0.0) +
       math.max(reduceWork / parallelism, longest)
 
   /** Elapsed time of plain Spark: each query reads, aggregates partially and shuffles on its own. */
-  def noSharing: Double = problem.queries.iterator.map { keys =>
+  def noSharing: Double = rows * problem.plainRowWork / parallelism + problem.queries.iterator.map { keys =>
     alone(keys, rows, math.min(rows, math.max(1.0, problem.statistics.groups(keys))))
   }.sum
 

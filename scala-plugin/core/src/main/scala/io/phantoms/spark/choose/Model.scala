@@ -76,6 +76,8 @@ final case class Machine(
  * @param memory bytes for all LFTA tables of one map task (SMAP's M)
  * @param maxShards most reduce partitions a relation may be spread over
  * @param secondTier whether relations may be placed in the second tier, see [[Placement.SecondTier]]
+ * @param rowWork nanoseconds to compute keys and inputs of one row, once for all queries
+ * @param plainRowWork the same without sharing, over all queries
  */
 final case class Problem(
     attributes: IndexedSeq[KeyAttribute],
@@ -85,7 +87,9 @@ final case class Problem(
     machine: Machine,
     memory: Long,
     maxShards: Int,
-    secondTier: Boolean = true
+    secondTier: Boolean = true,
+    rowWork: Double = 0.0,
+    plainRowWork: Double = 0.0
 ) {
   require(queries.forall(_.forall(a => a >= 0 && a < attributes.size)), "a query names an unknown attribute")
 

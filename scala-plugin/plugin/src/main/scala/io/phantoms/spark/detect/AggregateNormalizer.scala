@@ -46,13 +46,22 @@ object AggregateNormalizer {
   }
 
   private def plain(parts: Parts, global: Boolean): Branch =
-    branch(parts, parts.child, identity, rowOnEmptyInput = global, fromGroupingSets = false, having = Nil)
+    branch(
+      parts,
+      parts.child,
+      identity,
+      rowOnEmptyInput = global,
+      fromGroupingSets = false,
+      conditions = Nil,
+      everyRow = Nil
+    )
 
   /**
    * One groupBy of an Aggregate.
    *
    * @param onSource rewrites an expression over the Aggregate's child to one over `source`
-   * @param having conditions over `source` that hold for whole groups; they mention grouping keys only
+   * @param conditions over `source`: rows that are aggregated; they mention grouping keys only, so hold for whole groups
+   * @param everyRow see [[Branch.everyRow]]
    */
   private[detect] def branch(
       parts: Parts,
@@ -60,7 +69,8 @@ object AggregateNormalizer {
       onSource: Expression => Expression,
       rowOnEmptyInput: Boolean,
       fromGroupingSets: Boolean,
-      having: Seq[Expression]
+      conditions: Seq[Expression],
+      everyRow: Seq[Attribute]
   ): Branch = {
     val keys = parts.keys.map(k => KeySlot(k.toAttribute, onSource(Inlining.withoutAlias(k))))
     // A key that is one value for all rows groups nothing: NULL where the set leaves it out, or the set's grouping id.
@@ -78,10 +88,12 @@ object AggregateNormalizer {
         )
       },
       results = parts.results.map(r => Inlining.substitute(Inlining.withoutAlias(r), constants)),
-      having = having.map(onKeys(grouping, _)).reduceOption(And(_, _)),
+      having = conditions.map(onKeys(grouping, _)).reduceOption(And(_, _)),
       rowOnEmptyInput = rowOnEmptyInput,
-      fromGroupingSets = fromGroupingSets
-    ).inlineProjects
+      fromGroupingSets = fromGroupingSets,
+      rows = conditions.reduceOption(And(_, _)),
+      everyRow = everyRow
+    ).inlineRenames
   }
 
   /** A condition over the source said in terms of the key slots. */

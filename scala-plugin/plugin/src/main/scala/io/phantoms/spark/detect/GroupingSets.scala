@@ -1,9 +1,11 @@
 package io.phantoms.spark.detect
 
 import io.phantoms.spark.detect.DeclineReason._
+import io.phantoms.spark.execute.ExpressionCost
 
 import org.apache.spark.sql.catalyst.expressions.{
   And,
+  Attribute,
   AttributeMap,
   AttributeSet,
   CreateNamedStruct,
@@ -80,6 +82,7 @@ object GroupingSets {
         if (conditions.exists(isNeverTrue)) None
         else Some((set, conditions.filterNot(isAlwaysTrue)))
       }
+      val everyRow = computed(expand)
       val found = kept.map { case (set, conditions) =>
         AggregateNormalizer.branch(
           parts,
@@ -87,7 +90,8 @@ object GroupingSets {
           value(set),
           rowOnEmptyInput = false,
           fromGroupingSets = true,
-          having = conditions
+          conditions = conditions,
+          everyRow = everyRow
         )
       }
       val onRows = found.flatMap(b => b.having.map(h => (b, h))).exists { case (b, h) =>
@@ -97,6 +101,15 @@ object GroupingSets {
       else Right(found)
     }
   }
+
+  /** Columns that the Expand copies, of all sets, also of those that a filter empties, and that may fail. */
+  private def computed(expand: Expand): Seq[Attribute] =
+    AttributeSet(expand.projections.flatten.flatMap(_.references)).toSeq.filter { a =>
+      expand.child.collectFirst {
+        case p: Project if p.projectList.exists(c => c.exprId == a.exprId && !Inlining.isRename(c)) =>
+          p.projectList.find(_.exprId == a.exprId).exists(c => ExpressionCost.canFail(Inlining.withoutAlias(c)))
+      }.getOrElse(false)
+    }
 
   private def isGroupingSets(expand: Expand): Boolean = expand.output.exists(_.name == GroupingId) &&
     expand.output.zipWithIndex.exists { case (a, i) =>

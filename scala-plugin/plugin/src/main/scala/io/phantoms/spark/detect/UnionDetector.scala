@@ -50,7 +50,7 @@ final class UnionDetector(options: DetectionOptions) {
           _ <- Option.when(
             g.originals.exists(b => !b.fromGroupingSets && SensitiveSources.computesAggregates(b.source))
           )(SourcePushDown).toLeft(())
-          workload <- WorkloadBuilder.build(g.base, g.members.flatMap(_.queries), output, options)
+          workload <- WorkloadBuilder.build(g.base, g.members.flatMap(_.queries), output, options, oneAggregate = false)
         } yield (workload, g.members.map(_.ordinal).toSet)
       }
       val found = tried.collect { case Right(f) => f }

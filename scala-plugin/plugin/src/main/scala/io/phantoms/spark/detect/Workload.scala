@@ -2,9 +2,11 @@ package io.phantoms.spark.detect
 
 import scala.collection.immutable.BitSet
 
+import io.phantoms.spark.execute.ExpressionCost
+
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 
 /**
  * One aggregate function of a workload, shared by every query that asks for it.
@@ -43,11 +45,45 @@ final case class WorkloadQuery(
  * @param aggregates distinct functions
  * @param queries in the order in which the operator lists them; duplicates stay duplicates
  * @param output the attributes of the operator that is replaced, in order
+ * @param oneScan whether plain Spark computes what stands below the aggregates once for all queries: grouping sets
+ * @param rows rows of `base` that are aggregated at all; what `base` computes is computed for the others, too
+ * @param everyRow columns that `base` computes for every row although no query may need them: their errors are raised
  */
 final case class Workload(
     base: LogicalPlan,
     keys: IndexedSeq[Expression],
     aggregates: IndexedSeq[WorkloadAggregate],
     queries: IndexedSeq[WorkloadQuery],
-    output: Seq[Attribute]
-)
+    output: Seq[Attribute],
+    oneScan: Boolean = true,
+    rows: Option[Expression] = None,
+    everyRow: Seq[Attribute] = Nil
+) {
+
+  /** Nanoseconds a row for what is computed of it, shared and by plain Spark: keys, inputs and filters, not the adding up. */
+  def rowWork: (Double, Double) = {
+    def cost(es: Seq[Expression]): Double =
+      es.map(e => ExpressionCost.nanos(Inlining.throughProjects(base, e))).sum
+    def inputs(a: WorkloadAggregate): Seq[Expression] = a.function.children ++ a.filter
+    def distinct(es: Seq[Expression]): Seq[Expression] = es.distinctBy(_.canonicalized)
+    val shared = cost(distinct(keys ++ aggregates.flatMap(inputs)))
+    val below = cost(distinct((keys ++ aggregates.flatMap(inputs)).filter(_.isInstanceOf[Attribute])))
+    val plain = queries.map { q =>
+      val read = q.aggregates.toSeq.flatMap(a => inputs(aggregates(a)))
+      if (oneScan) cost(distinct(read.filterNot(_.isInstanceOf[Attribute])))
+      else cost(distinct(q.keys.toSeq.map(keys) ++ read))
+    }.sum
+    (shared, if (oneScan) below + plain else plain)
+  }
+
+  /** The same over the input as it is read, below the Projects on top of it: what statistics are kept of. */
+  def overRead: Workload = {
+    val below = Inlining.belowProjects(base)
+    copy(
+      base = rows.map(Inlining.throughProjects(base, _)).fold(below)(Filter(_, below)),
+      keys = keys.map(Inlining.throughProjects(base, _)),
+      rows = None,
+      everyRow = Nil
+    )
+  }
+}

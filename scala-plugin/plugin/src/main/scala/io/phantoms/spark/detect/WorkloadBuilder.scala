@@ -4,8 +4,9 @@ import scala.collection.immutable.BitSet
 import scala.collection.mutable
 
 import io.phantoms.spark.detect.DeclineReason._
+import io.phantoms.spark.execute.ExpressionCost
 
-import org.apache.spark.sql.catalyst.expressions.{And, Attribute, AttributeMap, BoundReference, Cast, Expression}
+import org.apache.spark.sql.catalyst.expressions.{And, Attribute, AttributeMap, BoundReference, Cast, Expression, Or}
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
@@ -16,17 +17,24 @@ object WorkloadBuilder {
   /**
    * @param branches all over `base`
    * @param output what the operator puts out, column by column as the branches' results
+   * @param oneAggregate whether the branches are the grouping sets of one Aggregate: then its functions are evaluated for
+   *   each row that any of them takes
    */
   def build(
       base: LogicalPlan,
-      branches: Seq[Branch],
+      found: Seq[Branch],
       output: Seq[Attribute],
-      options: DetectionOptions
+      options: DetectionOptions,
+      oneAggregate: Boolean
   ): Either[DeclineReason, Workload] = {
+    val taken = rowsTaken(found, oneAggregate)
+    val branches = if (taken.isGuarding) found else found.map(guarded)
+    def inlined(e: Expression): Expression = Inlining.throughProjects(base, e)
     val reasons = Iterator(
       () => Eligibility.source(base),
-      () => branches.flatMap(_.keys).flatMap(k => Eligibility.key(k.expression)).headOption,
-      () => branches.flatMap(_.inputs).flatMap(Eligibility.expression(_, "an aggregate's input")).headOption,
+      () => branches.flatMap(_.keys).flatMap(k => Eligibility.key(inlined(k.expression))).headOption,
+      () =>
+        branches.flatMap(_.inputs).flatMap(i => Eligibility.expression(inlined(i), "an aggregate's input")).headOption,
       () => branches.flatMap(b => b.results ++ b.having).flatMap(Eligibility.expression(_, "a result")).headOption,
       () =>
         Option.when(options.exactFloatingPoint && branches.exists(_.functions.exists(f =>
@@ -54,10 +62,41 @@ object WorkloadBuilder {
             keys.all,
             functions.all.map { case (f, filter) => WorkloadAggregate(f, filter) },
             bound.collect { case Right(q) => q }.toIndexedSeq,
-            output
+            output,
+            oneAggregate,
+            taken.rows,
+            branches.flatMap(_.everyRow).distinct
           )
         )
     }
+  }
+
+  /**
+   * @param rows the condition for the rows that are aggregated at all
+   * @param isGuarding whether functions that may fail see no row that plain Spark keeps from them
+   */
+  private final case class Taken(rows: Option[Expression], isGuarding: Boolean)
+
+  private def rowsTaken(branches: Seq[Branch], oneAggregate: Boolean): Taken = {
+    val conditions = branches.map(_.rows)
+    if (conditions.forall(_.isEmpty)) Taken(None, isGuarding = true)
+    else if (conditions.exists(_.isEmpty)) Taken(None, isGuarding = false)
+    else {
+      val different = conditions.flatten.distinctBy(_.canonicalized)
+      if (different.size == 1) Taken(Some(different.head), isGuarding = true)
+      // Behind the first that holds, the others would not be evaluated: they may not have an error to raise.
+      else if (different.exists(ExpressionCost.canFail)) Taken(None, isGuarding = false)
+      else Taken(different.reduceOption(Or(_, _)), isGuarding = oneAggregate)
+    }
+  }
+
+  /** With functions that do not see the rows which a condition on the keys keeps from them in plain Spark. */
+  private def guarded(branch: Branch): Branch = branch.rows.fold(branch) { rows =>
+    branch.copy(functions = branch.functions.map { f =>
+      if ((f.function +: f.filter.toSeq).exists(ExpressionCost.canFailOnInput))
+        f.copy(filter = both(Some(rows), f.filter))
+      else f
+    })
   }
 
   private def query(

@@ -44,12 +44,13 @@ final class AggregateCode(ctx: CodegenContext, spec: SharedSpec) {
   }.mkString("\n")
 
   /**
-   * Updates a record from one input row.
+   * Updates buffers of a record from one input row.
    *
+   * @param functions ordinals of the functions
    * @param inputs variables of the inputs, already evaluated
    */
-  def update(record: RecordCode, table: String, at: String, inputs: Seq[ExprCode]): String =
-    record.layout.aggregates.map { a =>
+  def update(functions: Seq[Int], record: RecordCode, table: String, at: String, inputs: Seq[ExprCode]): String =
+    functions.map { a =>
       val AggregateSpec(function, filter) = spec.aggregates(a)
       val slots = slotsOf(a)
       val old = slots.map(record.loadSlot(ctx, _, table, at))
@@ -76,32 +77,60 @@ final class AggregateCode(ctx: CodegenContext, spec: SharedSpec) {
       }
     }.mkString("\n")
 
-  /** Merges the buffers of a record of `from` (the same or a finer relation) into a record. */
-  def merge(record: RecordCode, table: String, at: String, from: RecordCode, source: String, sourceAt: String): String =
-    record.layout.aggregates.map { a =>
-      val function = spec.aggregates(a).function
-      val slots = slotsOf(a)
-      val left = slots.map(record.loadSlot(ctx, _, table, at))
-      val right = slots.map(from.loadSlot(ctx, _, source, sourceAt))
-      val attributes = spec.aggregates(a).buffers.zipWithIndex ++
-        function.inputAggBufferAttributes.zipWithIndex.map { case (b, i) => b -> (slots.size + i) }
-      val loads = (left ++ right).map(_.code.toString).mkString("\n")
-      val body = assign(
-        record,
-        a,
-        table,
-        at,
-        function.mergeExpressions.map(bind(_, attributes)),
-        (left ++ right).map(loaded),
-        left.map(loaded)
-      )
-      s"{\n$loads\n$body\n}"
-    }.mkString("\n")
+  /**
+   * Merges the buffers of a record of `from` (the same or a finer relation) into a record.
+   *
+   * @return the code in parts, each as much as a method should have
+   */
+  def merge(
+      record: RecordCode,
+      table: String,
+      at: String,
+      from: RecordCode,
+      source: String,
+      sourceAt: String
+  ): Seq[String] =
+    SplitCode.grouped(record.layout.aggregates)(a =>
+      spec.aggregates(a).function.mergeExpressions.map(SplitCode.length).sum
+    ).map(_.map(mergeOne(_, record, table, at, from, source, sourceAt)).mkString("\n"))
 
-  /** Loads keys and buffers of a record and answers (declarations, variables): keys first, then all slots. */
-  def loadAll(record: RecordCode, table: String, at: String): (String, IndexedSeq[ExprCode]) = {
-    val keys = record.layout.keys.map(k => k -> record.loadKey(ctx, k, table, at)).toMap
-    val slots = record.layout.slots.map(s => s -> record.loadSlot(ctx, s, table, at)).toMap
+  private def mergeOne(
+      a: Int,
+      record: RecordCode,
+      table: String,
+      at: String,
+      from: RecordCode,
+      source: String,
+      sourceAt: String
+  ): String = {
+    val function = spec.aggregates(a).function
+    val slots = slotsOf(a)
+    val left = slots.map(record.loadSlot(ctx, _, table, at))
+    val right = slots.map(from.loadSlot(ctx, _, source, sourceAt))
+    val attributes = spec.aggregates(a).buffers.zipWithIndex ++
+      function.inputAggBufferAttributes.zipWithIndex.map { case (b, i) => b -> (slots.size + i) }
+    val loads = (left ++ right).map(_.code.toString).mkString("\n")
+    val body = assign(
+      record,
+      a,
+      table,
+      at,
+      function.mergeExpressions.map(bind(_, attributes)),
+      (left ++ right).map(loaded),
+      left.map(loaded)
+    )
+    s"{\n$loads\n$body\n}"
+  }
+
+  /**
+   * Loads keys and buffers of a record that expressions read and answers (declarations, variables): keys first, then all
+   * slots.
+   */
+  def load(read: Seq[Expression], record: RecordCode, table: String, at: String): (String, IndexedSeq[ExprCode]) = {
+    val ordinals = read.flatMap(_.collect { case b: BoundReference => b.ordinal }).toSet
+    val keys = record.layout.keys.filter(ordinals).map(k => k -> record.loadKey(ctx, k, table, at)).toMap
+    val slots = record.layout.slots.filter(s => ordinals(spec.keys.size + s))
+      .map(s => s -> record.loadSlot(ctx, s, table, at)).toMap
     val declarations = (keys.toSeq.sortBy(_._1) ++ slots.toSeq.sortBy(_._1)).map(_._2.code.toString).mkString("\n")
     val vars = spec.keys.indices.map(k => keys.get(k).map(loaded).orNull) ++
       spec.slots.indices.map(s => slots.get(s).map(loaded).orNull)
@@ -122,7 +151,7 @@ object AggregateCode {
       BoundReference(ordinal, a.dataType, a.nullable)
   }
 
-  /** A query's expression over keys and aggregate results, as one over keys and slots: see [[AggregateCode.loadAll]]. */
+  /** A query's expression over keys and aggregate results, as one over keys and slots: see [[AggregateCode.load]]. */
   private[execute] def overSlots(spec: SharedSpec, e: Expression): Expression = e.transformUp {
     case b: BoundReference if b.ordinal >= spec.keys.size =>
       val a = b.ordinal - spec.keys.size

@@ -11,6 +11,7 @@ final class HftaCode(spec: SharedSpec) {
   private val ctx = new CodegenContext
   private val aggregates = new AggregateCode(ctx, spec)
   private val records = spec.layouts.map(new RecordCode(spec, _))
+  private val split = new SplitCode
   private val table = classOf[GroupTable].getName
   private val builder = classOf[BlockBuilder].getName
   private val hashing = classOf[Hashing].getName
@@ -68,6 +69,7 @@ final class HftaCode(spec: SharedSpec) {
          |    throw new IllegalStateException();
          |  }
          |  ${methods.mkString("\n")}
+         |  ${split.declared}
          |  ${ctx.declareAddedFunctions()}
          |}""".stripMargin
     (
@@ -135,6 +137,8 @@ final class HftaCode(spec: SharedSpec) {
   /** Merges a record of the same layout: [[GroupTable]]'s probe. */
   private def merge(r: Int): String = {
     val code = records(r)
+    val parts = aggregates.merge(code, "t", "o", code, "s", "a")
+    val hit = split.calls(s"hit_$r", "long[] t, int o, long[] s, int a", "t, o, s, a", parts)
     val stride = spec.layouts(r).stride
     s"""
        |private void mergeAll_$r($table g, long[] s, int count) {
@@ -162,7 +166,7 @@ final class HftaCode(spec: SharedSpec) {
        |  }
        |}
        |private void hit_$r(long[] t, int o, long[] s, int a) {
-       |  ${aggregates.merge(code, "t", "o", code, "s", "a")}
+       |  $hit
        |}""".stripMargin
   }
 
@@ -202,29 +206,40 @@ final class HftaCode(spec: SharedSpec) {
    */
   private def emit(q: Int): String = {
     val QuerySpec(r, results, having, _) = spec.queries(q)
-    val (loads, vars) = aggregates.loadAll(records(r), "t", "o")
-    def evaluate(e: Expression): ExprCode = {
+    val bound = results.map(aggregates.overSlots)
+    val asked = having.map(aggregates.overSlots)
+    def withLoads(read: Seq[Expression]): String = {
+      val (loads, vars) = aggregates.load(read, records(r), "t", "o")
       ctx.INPUT_ROW = null
       ctx.currentVars = vars
-      e.genCode(ctx)
+      loads
     }
-    val condition = having.map { h =>
-      val c = evaluate(aggregates.overSlots(h))
-      s"${c.code}\nif (${c.isNull} || !${c.value}) return null;"
-    }.getOrElse("")
-    val bound = results.map(aggregates.overSlots)
+    val condition = {
+      val loads = withLoads(asked.toSeq)
+      asked.map { h =>
+        val c = h.genCode(ctx)
+        s"$loads\n${c.code}\nif (${c.isNull} || !${c.value}) return null;"
+      }.getOrElse("")
+    }
     val varying = bound.zipWithIndex.filter(_._1.exists(_.isInstanceOf[BoundReference]))
-    val patches = varying.map { case (e, i) => setter(e.dataType).map(patch(evaluate(e), i, _)) }
-    ctx.INPUT_ROW = null
-    ctx.currentVars = vars
+    val patches = SplitCode.grouped(varying)(v => SplitCode.length(v._1)).map { some =>
+      val loads = withLoads(some.map(_._1))
+      val vars = ctx.currentVars
+      val code = some.map { case (e, i) =>
+        ctx.currentVars = vars
+        setter(e.dataType).map(patch(e.genCode(ctx), i, _))
+      }
+      Option.when(code.forall(_.isDefined))((loads +: code.flatten).mkString("\n"))
+    }
+    val wholeLoads = withLoads(bound)
     val row = GenerateUnsafeProjection.createCode(ctx, bound)
     val unsafeRow = classOf[UnsafeRow].getName
     val whole = s"${row.code}\n"
     if (patches.exists(_.isEmpty))
       s"""
          |private $unsafeRow emit_$q(long[] t, int o) {
-         |  $loads
          |  $condition
+         |  $wholeLoads
          |  $whole
          |  return ${row.value};
          |}""".stripMargin
@@ -234,14 +249,13 @@ final class HftaCode(spec: SharedSpec) {
          |private $unsafeRow emit_$q(long[] t, int o) {
          |  final $unsafeRow row = row_$q;
          |  if (row == null) { return first_$q(t, o); }
-         |  $loads
          |  $condition
-         |  ${patches.flatten.mkString("\n")}
+         |  ${split.calls(s"patch_$q", s"$unsafeRow row, long[] t, int o", "row, t, o", patches.flatten)}
          |  return row;
          |}
          |private $unsafeRow first_$q(long[] t, int o) {
-         |  $loads
          |  $condition
+         |  $wholeLoads
          |  $whole
          |  row_$q = ${row.value}.copy();
          |  return row_$q;

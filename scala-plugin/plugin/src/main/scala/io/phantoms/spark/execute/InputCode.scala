@@ -14,12 +14,14 @@ import org.apache.spark.sql.vectorized.ColumnVector
  * @param columns the child's columns: type and nullability
  * @param columnar whether the child hands over batches
  * @param read all expressions the kernel evaluates on its input
+ * @param values what the steps compute, in fields of its own; ordinals follow the columns'
  */
 private[execute] final class InputCode(
     ctx: CodegenContext,
     columns: IndexedSeq[(DataType, Boolean)],
     columnar: Boolean,
-    read: Seq[Expression]
+    read: Seq[Expression],
+    values: IndexedSeq[Expression]
 ) {
 
   /** Columns that expressions read. */
@@ -37,7 +39,38 @@ private[execute] final class InputCode(
     case _ => None
   }
 
-  private val used: Seq[Int] = references(read)
+  private val used: Seq[Int] = references(read ++ values).filter(_ < columns.size)
+
+  /** Parameter and argument that name the row. */
+  val (parameter, argument) = if (columnar) ("int i", "i") else ("", "")
+
+  /** Declares the values' fields, and a method for each that computes it for the row. */
+  def valueMethods: String = values.zipWithIndex.map { case (e, v) =>
+    val loads = withColumns(Seq(e))
+    val code = e.genCode(ctx)
+    val nullField = if (e.nullable) s"private boolean yn_$v;" else ""
+    val setNull = if (e.nullable) s"yn_$v = ${code.isNull};" else ""
+    s"""
+       |private ${CodeGenerator.javaType(e.dataType)} y_$v;
+       |$nullField
+       |private void value_$v($parameter) {
+       |  $loads
+       |  ${code.code}
+       |  y_$v = ${code.value};
+       |  $setNull
+       |}""".stripMargin
+  }.mkString("\n")
+
+  /** Computes a value. */
+  def compute(value: Int): String = s"value_$value($argument);"
+
+  private def computed(value: Int): ExprCode = {
+    val e = values(value)
+    ExprCode(
+      if (e.nullable) JavaCode.isNullExpression(s"yn_$value") else FalseLiteral,
+      JavaCode.expression(s"y_$value", e.dataType)
+    )
+  }
 
   /** Declares the fields. */
   def fields: String =
@@ -94,8 +127,10 @@ private[execute] final class InputCode(
 
   /** Declares the columns that expressions read and makes them the current variables. */
   def withColumns(es: Seq[Expression]): String = {
-    val vars = Array.fill[ExprCode](columns.size)(null)
-    val declared = references(es).map { c =>
+    val vars = Array.fill[ExprCode](columns.size + values.size)(null)
+    val (written, made) = references(es).partition(_ < columns.size)
+    made.foreach(c => vars(c) = computed(c - columns.size))
+    val declared = written.map { c =>
       val v = column(c)
       vars(c) = ExprCode(v.isNull, v.value)
       v.code.toString

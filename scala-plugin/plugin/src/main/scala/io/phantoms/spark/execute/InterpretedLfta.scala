@@ -3,21 +3,22 @@ package io.phantoms.spark.execute
 import io.phantoms.spark.lfta.Hashing
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression}
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow}
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
 /**
  * A map-side kernel without generated code, for configurations whose class cannot be compiled. It makes the blocks that
  * the class of [[LftaCode]] makes, byte for byte, so that tasks of one job may run either.
  *
- * @param inputs keys first, then what the aggregate functions read, bound to the child's columns
- * @param filters rows that stay, bound to the child's columns
+ * @param steps what is done with a row first, bound to the child's columns; its inputs are keys first, then what the
+ *   aggregate functions read
+ * @param columns how many columns the child has
  * @param secondChance whether an entry that was hit stays when another group meets it, once
  */
 final class InterpretedLfta(
     spec: SharedSpec,
-    inputs: IndexedSeq[Expression],
-    filters: Seq[Expression],
+    steps: RowSteps,
+    columns: Int,
     secondChance: Boolean
 ) extends LftaKernel {
 
@@ -29,9 +30,7 @@ final class InterpretedLfta(
     val isRoot: Boolean = relation.parent < 0
 
     /** Ordinals of the inputs that its functions read; of relations fed by input rows. */
-    val read: Array[Int] = spec.layouts(ordinal).aggregates.map(spec.aggregates)
-      .flatMap(a => a.function.updateExpressions ++ a.filter)
-      .flatMap(_.collect { case b: BoundReference => b.ordinal }).distinct.sorted.toArray
+    val read: Array[Int] = spec.inputsOf(spec.layouts(ordinal).aggregates).toArray
 
     /** First slot (relation, shard), see [[LftaKernel.open]]. */
     val firstSlot: Int = spec.relations.take(ordinal).map(_.ship.fold(0)(_.partitions.size)).sum
@@ -60,8 +59,11 @@ final class InterpretedLfta(
   private val roots = relations.filter(_.isRoot)
 
   private val keyOrdinals = roots.flatMap(r => spec.relations(r.ordinal).keys).distinct.sorted
+  private val inputs = steps.inputs
   private val expressions = InterpretedAggregates.prepare(inputs)
-  private val conditions = InterpretedAggregates.prepare(filters)
+  private val stepOrder = InterpretedAggregates.prepare(steps.steps)
+  private val values = new GenericInternalRow(steps.values.size)
+  private val withValues = new JoinedRow()
   private val keyFields = spec.keys.map(k => FieldAccess(k.field)).toArray
   private val keyRows = spec.keys.zipWithIndex.map {
     case (k, i) if k.field.isInstanceOf[FieldType.RowField] =>
@@ -72,7 +74,7 @@ final class InterpretedLfta(
   private val keyIsNull = new Array[Boolean](spec.keys.size)
   private val aggregates = new InterpretedAggregates(spec, inputs.size)
   private val hasDictionary = spec.hasDictionary
-  private val batches = LftaCode.batches(spec, inputs, filters)
+  private val batches = LftaCode.batches(spec, steps, columns)
 
   override protected def allocate(): Unit = relations.foreach { r =>
     if (r.hasTable) {
@@ -103,9 +105,10 @@ final class InterpretedLfta(
     }
   }
 
-  private def process(row: InternalRow, looks: Boolean): Unit = {
+  private def process(input: InternalRow, looks: Boolean): Unit = {
     if (hasDictionary) relieve()
-    // Keys after filters: a key's expression must not fail on a row that a filter removes.
+    val row = if (values.numFields == 0) input else withValues(input, values)
+    // Keys after the steps: a key's expression must not fail on a row that a filter removes.
     if (stays(row)) {
       rows += 1
       evaluateKeys(row)
@@ -120,9 +123,14 @@ final class InterpretedLfta(
   }
 
   private def stays(row: InternalRow): Boolean = {
-    var i = 0
-    while (i < conditions.length) {
-      if (conditions(i).eval(row) != true) return false
+    var (i, value) = (0, 0)
+    while (i < stepOrder.length) {
+      val result = stepOrder(i).eval(row)
+      if (stepOrder(i).isInstanceOf[StaysIf]) { if (result != true) return false }
+      else {
+        values.update(value, result)
+        value += 1
+      }
       i += 1
     }
     true

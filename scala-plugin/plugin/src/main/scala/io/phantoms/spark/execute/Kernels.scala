@@ -7,7 +7,7 @@ import scala.util.control.NonFatal
 import io.phantoms.spark.PhantomsConf
 
 import org.apache.spark.internal.Logging
-import org.apache.spark.sql.catalyst.expressions.{CodegenObjectFactoryMode, Expression}
+import org.apache.spark.sql.catalyst.expressions.CodegenObjectFactoryMode
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodeAndComment, CodeGenerator, GeneratedClass}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.DataType
@@ -79,16 +79,15 @@ private[execute] object Kernels extends Logging {
 
   def lfta(
       spec: SharedSpec,
-      inputs: IndexedSeq[Expression],
-      filters: Seq[Expression],
+      steps: RowSteps,
       columns: IndexedSeq[(DataType, Boolean)],
       columnar: Boolean,
       secondChance: Boolean,
       mode: Mode
   ): Kernels[LftaKernel] =
     decide[LftaKernel](s"the map side of ${spec.notation}", mode)(
-      new LftaCode(spec, inputs, filters, columns, columnar, secondChance).generate()
-    )(() => new InterpretedLfta(spec, inputs, filters, secondChance))
+      new LftaCode(spec, steps, columns, columnar, secondChance).generate()
+    )(() => new InterpretedLfta(spec, steps, columns.size, secondChance))
 
   def hfta(spec: SharedSpec, mode: Mode): Kernels[HftaKernel] =
     decide[HftaKernel](s"the reduce side of ${spec.notation}", mode)(new HftaCode(spec).generate())(() =>

@@ -3,7 +3,6 @@ package io.phantoms.spark.execute
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen._
-import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero
 import org.apache.spark.sql.types.DataType
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
@@ -15,24 +14,25 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
  * packed by the caller; a child's are cut out of its parent's record. Table sizes are not part of the source, so that
  * another size needs no other class.
  *
- * @param inputs keys first, then what the aggregate functions read, bound to the child's columns
- * @param filters rows that stay, bound to the child's columns
+ * @param steps what is done with a row first, bound to the child's columns; its inputs are keys first, then what the
+ *   aggregate functions read
  * @param columns the child's columns: type and nullability
  * @param columnar whether the child hands over batches
  * @param secondChance whether an entry that was hit stays when another group meets it, once
  */
 final class LftaCode(
     spec: SharedSpec,
-    inputs: IndexedSeq[Expression],
-    filters: Seq[Expression],
+    steps: RowSteps,
     columns: IndexedSeq[(DataType, Boolean)],
     columnar: Boolean,
     secondChance: Boolean
 ) {
   private val ctx = new CodegenContext
   private val aggregates = new AggregateCode(ctx, spec)
-  private val input = new InputCode(ctx, columns, columnar, inputs ++ filters)
+  private val inputs = steps.inputs
+  private val input = new InputCode(ctx, columns, columnar, inputs ++ steps.steps, steps.values)
   private val records = spec.layouts.map(new RecordCode(spec, _))
+  private val methods = new SplitCode
   private val builder = classOf[io.phantoms.spark.lfta.BlockBuilder].getName
   private val hashing = classOf[io.phantoms.spark.lfta.Hashing].getName
 
@@ -70,6 +70,7 @@ final class LftaCode(
          |  $process
          |  $relations
          |  protected void evictAll() { $evictAll }
+         |  ${methods.declared}
          |  ${ctx.declareAddedFunctions()}
          |}""".stripMargin
     (
@@ -81,15 +82,18 @@ final class LftaCode(
   private def processMethods: String = {
     val roots = spec.mapSide.filter(spec.relations(_).parent < 0)
     val keys = roots.flatMap(spec.relations(_).keys).distinct.sorted
-    val rowParameter = if (columnar) "int i" else ""
     val relieve = if (spec.hasDictionary) "relieve();" else ""
-    // Keys after filters: a key's expression must not fail on a row that a filter removes.
-    val filterLoads = input.withColumns(filters)
-    val filterVars = ctx.currentVars
-    val filterCode = filters.map { f =>
-      ctx.currentVars = filterVars
-      val c = f.genCode(ctx)
-      s"${c.code}\nif (${c.isNull} || !${c.value}) ${if (batched) "continue" else "return"};"
+    // Keys after the steps: a key's expression must not fail on a row that a filter removes. In batches values, which no
+    // key and no condition has a use for there, are computed when the row is aggregated.
+    val valueOrdinals = Iterator.from(0)
+    val stepCode = steps.steps.map {
+      case StaysIf(condition) =>
+        val loads = input.withColumns(Seq(condition))
+        val c = condition.genCode(ctx)
+        s"$loads\n${c.code}\nif (${c.isNull} || !${c.value}) ${if (batched) "continue" else "return"};"
+      case _ =>
+        val value = valueOrdinals.next()
+        if (batched) "" else input.compute(value)
     }.mkString("\n")
     val keyLoads = input.withColumns(keys.map(inputs))
     val keyVars = ctx.currentVars
@@ -109,8 +113,7 @@ final class LftaCode(
          |}""".stripMargin
     }.mkString("\n")
     val row =
-      s"""$filterLoads
-         |$filterCode
+      s"""$stepCode
          |${if (batched) "" else "rows++;"}
          |$keyLoads
          |${keyCode.mkString("\n")}
@@ -130,8 +133,9 @@ final class LftaCode(
              |public void process(${classOf[InternalRow].getName} row) { this.row = row; processOne(); }""".stripMargin
       s"""
          |${input.fields}
+         |${input.valueMethods}
          |$entry
-         |private void processOne($rowParameter) {
+         |private void processOne(${input.parameter}) {
          |  $relieve
          |  $row
          |}
@@ -145,7 +149,7 @@ final class LftaCode(
    * in a key can fail, so that errors come in the order of the rows, and where no key needs the dictionary, which is
    * emptied between rows.
    */
-  private val batched: Boolean = columnar && LftaCode.batches(spec, inputs, filters)
+  private val batched: Boolean = columnar && LftaCode.batches(spec, steps, columns.size)
 
   private def rootArguments(r: Int): Seq[String] =
     (if (columnar) Seq("i") else Nil) ++ records(r).keyLocals :+ "h"
@@ -196,6 +200,7 @@ final class LftaCode(
     }.mkString("\n")
     s"""
        |${input.fields}
+       |${input.valueMethods}
        |$fields
        |private final int[] rowOf = new int[$batch];
        |public void process(${classOf[ColumnarBatch].getName} batch) {
@@ -229,6 +234,7 @@ final class LftaCode(
        |  final int[] rowOf = this.rowOf;
        |  for (int j = 0; j < count; j++) {
        |    final int i = rowOf[j];
+       |    ${steps.values.indices.map(input.compute).mkString("\n")}
        |    $updates
        |  }
        |}
@@ -343,8 +349,21 @@ final class LftaCode(
   /** Updates the group of the key locals and their hash `h` from the current row. */
   private def rootBody(r: Int): String = {
     val code = records(r)
-    val functions = spec.layouts(r).aggregates.map(spec.aggregates)
-    val read = input.references(functions.flatMap(a => a.function.updateExpressions ++ a.filter))
+    val install = aggregates.initialize(code, "t", "o")
+    val parameters = (Seq("long[] t", "int o") :+ input.parameter).filter(_.nonEmpty).mkString(", ")
+    val arguments = (Seq("t", "o") :+ input.argument).filter(_.nonEmpty).mkString(", ")
+    val parts = SplitCode.grouped(spec.layouts(r).aggregates)(a =>
+      spec.aggregates(a).function.updateExpressions.map(SplitCode.length).sum
+    ).map(update(r, _))
+    s"""
+       |${probe(r, adapts = !batched, install, "")}
+       |${methods.calls(s"update_$r", parameters, arguments, parts)}
+       |${pass(r)}""".stripMargin
+  }
+
+  /** Updates the buffers of some functions of a relation from the current row. */
+  private def update(r: Int, functions: Seq[Int]): String = {
+    val read = spec.inputsOf(functions)
     val loads = input.withColumns(read.map(inputs))
     val columnVars = ctx.currentVars
     val vars = Array.fill[ExprCode](inputs.size)(null)
@@ -354,21 +373,15 @@ final class LftaCode(
       vars(j) = ExprCode(e.isNull, e.value)
       e.code.toString
     }.mkString("\n")
-    val install = aggregates.initialize(code, "t", "o")
-    val update = aggregates.update(code, "t", "o", vars.toSeq)
-    s"""
-       |${probe(r, adapts = !batched, install, "")}
-       |$loads
-       |$evaluated
-       |$update
-       |${pass(r)}""".stripMargin
+    s"$loads\n$evaluated\n${aggregates.update(functions, records(r), "t", "o", vars.toSeq)}"
   }
 
   private def feed(r: Int): String = {
     val code = records(r)
     val parent = records(spec.relations(r).parent)
     val install = code.copyBuffers("t", "o", parent, "s", "a")
-    val hit = aggregates.merge(code, "t", "o", parent, "s", "a")
+    val parts = aggregates.merge(code, "t", "o", parent, "s", "a")
+    val hit = methods.calls(s"merge_$r", "long[] t, int o, long[] s, int a", "t, o, s, a", parts)
     s"""
        |private void feed_$r(long[] s, int a) {
        |  ${code.packKeysFrom(parent, "s", "a")}
@@ -416,12 +429,11 @@ object LftaCode {
   private val InlinedRoots = 4
 
   /** Whether kernels of these expressions look at columnar input in batches. */
-  private[execute] def batches(spec: SharedSpec, inputs: Seq[Expression], filters: Seq[Expression]): Boolean =
-    !spec.hasDictionary && !(inputs.take(spec.keys.size) ++ filters).exists(_.exists(canFail))
-
-  private def canFail(e: Expression): Boolean = e match {
-    case _: BoundReference | _: Literal | _: IsNotNull | _: IsNull | _: And | _: Or | _: Not | _: BinaryComparison |
-        _: KnownFloatingPointNormalized | _: NormalizeNaNAndZero => false
-    case _ => true
+  private[execute] def batches(spec: SharedSpec, steps: RowSteps, columns: Int): Boolean = {
+    val ahead = steps.inputs.take(spec.keys.size) ++ steps.steps.filter(_.isInstanceOf[StaysIf])
+    // A value computed before a condition may fail on a row that the condition drops.
+    val ordered = !steps.steps.dropWhile(_.isInstanceOf[StaysIf]).exists(_.isInstanceOf[StaysIf])
+    !spec.hasDictionary && ordered && !ahead.exists(ExpressionCost.canFail) &&
+    !ahead.exists(_.exists { case b: BoundReference => b.ordinal >= columns; case _ => false })
   }
 }

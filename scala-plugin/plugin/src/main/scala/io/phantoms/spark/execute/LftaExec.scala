@@ -17,19 +17,19 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
  * and of the configuration alone, as Spark's shuffle checksum needs when a task runs again; where neither is certain,
  * [[BlockExchange]] goes without.
  *
- * @param inputs keys first, then what the aggregate functions read; over `child.output`
- * @param filters rows that stay; over `child.output`
+ * @param inputs keys first, then what the aggregate functions read; over `child.output` and the values of the steps
+ * @param steps what is done with a row before, see [[RowSteps]]
  * @param output reduce partition (int) and block (binary)
  */
 final case class LftaExec(
     inputs: Seq[Expression],
-    filters: Seq[Expression],
+    steps: Seq[Expression],
     spec: SharedSpec,
     output: Seq[Attribute],
     child: SparkPlan
 ) extends UnaryExecNode {
   override def nodeName: String = "PhantomsLfta"
-  override protected def stringArgs: Iterator[Any] = Iterator(spec.notation, inputs, filters)
+  override protected def stringArgs: Iterator[Any] = Iterator(spec.notation, inputs, steps)
   override def outputPartitioning: Partitioning = UnknownPartitioning(child.outputPartitioning.numPartitions)
   override def producedAttributes: AttributeSet = AttributeSet(output)
 
@@ -39,6 +39,18 @@ final case class LftaExec(
   override def supportsRowBased: Boolean = true
   override protected def doExecuteColumnar(): RDD[ColumnarBatch] =
     throw new UnsupportedOperationException(s"$nodeName makes rows only")
+
+  /** What is done with a row, bound to the child's columns; what several places need is computed once. */
+  def rowSteps: RowSteps = {
+    val keys = spec.keys.size
+    val roots = spec.mapSide.filter(spec.relations(_).parent < 0)
+    val readBy = roots.map(r => spec.inputsOf(spec.relations(r).aggregates).toSet)
+    def times(input: Int): Int = if (input < keys) 1 else readBy.count(_.contains(input))
+    RowSteps(steps.toIndexedSeq, inputs.toIndexedSeq)
+      .sharingCommon(times)
+      .inlined(keys, times(_) > 0)
+      .bound(child.output)
+  }
 
   override lazy val metrics: Map[String, SQLMetric] = Map(
     "rows" -> SQLMetrics.createMetric(sparkContext, "input rows"),
@@ -55,13 +67,12 @@ final case class LftaExec(
   )
 
   override protected def doExecute(): RDD[InternalRow] = {
-    val bound = BindReferences.bindReferences(inputs, child.output).toIndexedSeq
-    val boundFilters = BindReferences.bindReferences(filters, child.output)
+    val bound = rowSteps
     val columns = child.output.map(a => (a.dataType, a.nullable)).toIndexedSeq
     val columnar = child.supportsColumnar
     val options = LftaOptions.read(conf)
     val kernels =
-      Kernels.lfta(spec, bound, boundFilters, columns, columnar, options.secondChance, Kernels.mode(conf))
+      Kernels.lfta(spec, bound, columns, columnar, options.secondChance, Kernels.mode(conf))
     def blocks[T: ClassTag](rows: RDD[T]): RDD[InternalRow] = {
       val input = atLeastOne(rows)
       val counts = ObservedCounts.mapSide(spec, input.getNumPartitions, sparkContext)

@@ -16,7 +16,7 @@ object PhantomsStrategy extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case m: SharedMerge => SharedMergeExec(m.spec, m.output, planLater(m.child)) :: Nil
     case e: SharedExchange =>
-      exchange(e.spec.numPartitions, LftaExec(e.inputs, Nil, e.spec, e.output, planLater(e.child))) :: Nil
+      exchange(e.spec.numPartitions, LftaExec(e.inputs, e.steps, e.spec, e.output, planLater(e.child))) :: Nil
     case e: TierExchange =>
       exchange(e.spec.numPartitions, TierExec(e.spec, e.announced, e.output, planLater(e.child))) :: Nil
     case _ => Nil

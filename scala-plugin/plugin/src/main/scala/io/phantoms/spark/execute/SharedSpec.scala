@@ -2,7 +2,7 @@ package io.phantoms.spark.execute
 
 import io.phantoms.spark.stats.ObservedInput
 
-import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression}
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, BoundReference, Expression}
 import org.apache.spark.sql.catalyst.expressions.aggregate.DeclarativeAggregate
 import org.apache.spark.sql.types.DataType
 
@@ -90,6 +90,11 @@ final case class SharedSpec(
   @transient lazy val slots: IndexedSeq[AttributeReference] = aggregates.flatMap(_.buffers)
 
   @transient lazy val layouts: IndexedSeq[RecordLayout] = relations.map(new RecordLayout(this, _))
+
+  /** Ordinals of the inputs that these functions read, ascending. */
+  def inputsOf(functions: Seq[Int]): Seq[Int] = functions.map(aggregates)
+    .flatMap(a => a.function.updateExpressions ++ a.filter)
+    .flatMap(_.collect { case b: BoundReference => b.ordinal }).distinct.sorted
 
   def children(relation: Int): Seq[Int] = relations.indices.filter(relations(_).parent == relation)
 

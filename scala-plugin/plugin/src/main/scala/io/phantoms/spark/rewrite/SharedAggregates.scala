@@ -2,7 +2,7 @@ package io.phantoms.spark.rewrite
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project, Union}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project, Union}
 import org.apache.spark.sql.types.{BinaryType, IntegerType}
 
 import io.phantoms.spark.choose.{Configuration, Problem}
@@ -70,15 +70,20 @@ object SharedAggregates {
       problem: Problem,
       configuration: Configuration,
       notation: String,
-      keys: IndexedSeq[Expression],
-      aggregates: IndexedSeq[AggregateSpec],
+      allKeys: IndexedSeq[Expression],
+      allAggregates: IndexedSeq[AggregateSpec],
       queries: IndexedSeq[WorkloadQuery]
   ): LogicalPlan = {
-    // The functions read attributes, not precomputed arguments: below a FILTER clause an argument must not be evaluated.
-    val read = AttributeSet(aggregates.flatMap(a => a.function +: a.filter.toSeq)).toSeq
-    val ordinals = AttributeMap(read.zipWithIndex.map { case (a, i) => a -> (keys.size + i) })
+    val roots = configuration.relations.count(_.parent < 0)
+    val CommonInputs(values, keys, aggregates) = CommonInputs(allKeys, allAggregates, queries, roots)
+    // Beside what is common, functions read attributes, not precomputed arguments: below a FILTER clause an argument must
+    // not be evaluated.
+    val read: Seq[Expression] = aggregates.flatMap(a => a.function +: a.filter.toSeq)
+      .flatMap(_.collect { case e @ (_: AttributeReference | _: RowValue) => e }).distinctBy(_.canonicalized)
+    val ordinals = read.zipWithIndex.map { case (e, i) => e.canonicalized -> (keys.size + i) }.toMap
     def bind[E <: Expression](e: E): E = e.transform {
-      case a: AttributeReference if ordinals.contains(a) => BoundReference(ordinals(a), a.dataType, a.nullable)
+      case a @ (_: AttributeReference | _: RowValue) if ordinals.contains(a.canonicalized) =>
+        BoundReference(ordinals(a.canonicalized), a.dataType, a.nullable)
     }.asInstanceOf[E]
     val stages = new StageRelations(configuration, queries, problem)
     val spec = SharedSpec(
@@ -92,14 +97,18 @@ object SharedAggregates {
       notation,
       StatisticsProvider.observing(problem)
     )
-    val inputs = keys ++ read
-    val needed = AttributeSet(inputs)
+    val inputs = keys ++ read ++ workload.everyRow.filterNot(a => (keys ++ read).exists(_.semanticEquals(a)))
+    // Where the input computes something that may fail on a row that is not aggregated, it fails.
+    val (late, early) = workload.rows.partition(_ => workload.everyRow.nonEmpty)
+    val steps = late.map(StaysIf(_)).toSeq ++ values
+    val rows = early.foldLeft(workload.base)((plan, condition) => Filter(condition, plan))
+    val needed = AttributeSet(inputs ++ steps)
     val base =
-      if (AttributeSet(workload.base.output) == needed) workload.base
-      else Project(workload.base.output.filter(needed.contains), workload.base)
+      if (AttributeSet(rows.output) == needed) rows
+      else Project(rows.output.filter(needed.contains), rows)
     // What ships is told no result column: consumers that read different ones still share one exchange.
     val shipping = spec.copy(queries = spec.queries.map(_.copy(results = Nil, having = None)))
-    val exchange = SharedExchange(inputs, shipping, blocks(), base)
+    val exchange = SharedExchange(inputs, steps, shipping, blocks(), base)
     def merge(relations: IndexedSeq[RelationSpec], exchange: LogicalPlan): Option[SharedMerge] = {
       val answered = queries.indices.filter(i => stages.answers(relations, spec.queries(i).relation))
       Option.when(answered.nonEmpty) {

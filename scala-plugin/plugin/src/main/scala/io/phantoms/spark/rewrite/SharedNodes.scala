@@ -11,13 +11,19 @@ import io.phantoms.spark.execute.SharedSpec
  * A node of its own below [[SharedMerge]], so that the row count which adaptive execution sees for a finished shuffle (of
  * blocks) is never taken for a count of result rows.
  *
- * @param inputs keys first, then what the aggregate functions read; over `child`
+ * @param inputs keys first, then what the aggregate functions read; over `child` and the values of the steps
+ * @param steps what is done with a row before, see [[io.phantoms.spark.execute.RowSteps]]
  * @param output reduce partition (int) and block (binary), fresh
  */
-final case class SharedExchange(inputs: Seq[Expression], spec: SharedSpec, output: Seq[Attribute], child: LogicalPlan)
-    extends UnaryNode {
+final case class SharedExchange(
+    inputs: Seq[Expression],
+    steps: Seq[Expression],
+    spec: SharedSpec,
+    output: Seq[Attribute],
+    child: LogicalPlan
+) extends UnaryNode {
   override def nodeName: String = "PhantomsExchange"
-  override protected def stringArgs: Iterator[Any] = Iterator(spec.notation, inputs)
+  override protected def stringArgs: Iterator[Any] = Iterator(spec.notation, inputs, steps)
   override def producedAttributes: AttributeSet = AttributeSet(output)
   override protected lazy val validConstraints: ExpressionSet = ExpressionSet()
   override def maxRows: Option[Long] = None

@@ -31,15 +31,21 @@ trait Sharing {
 object Sharing extends Sharing {
   private val choices = new ChoiceCache(256)
 
-  override def problem(session: SparkSession, workload: Workload, settings: PhantomsSettings): Problem =
+  override def problem(session: SparkSession, workload: Workload, settings: PhantomsSettings): Problem = {
+    val (rowWork, plainRowWork) = workload.rowWork
     StatisticsProvider.problem(
       session,
-      workload,
+      workload.overRead,
       settings.lftaMemory,
       SamplingOptions(settings.sample, settings.sampleRows),
       settings.observing,
       settings.machine
-    ).copy(secondTier = settings.secondTier && ReusableInput(workload.base, SQLConf.get.adaptiveExecutionEnabled))
+    ).copy(
+      secondTier = settings.secondTier && ReusableInput(workload.base, SQLConf.get.adaptiveExecutionEnabled),
+      rowWork = rowWork,
+      plainRowWork = plainRowWork
+    )
+  }
 
   override def choose(problem: Problem, settings: PhantomsSettings): Choice =
     choices.choose(problem, settings.chooser, settings.minSavings, settings.observing.minGain)

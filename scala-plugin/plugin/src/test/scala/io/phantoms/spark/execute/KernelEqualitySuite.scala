@@ -6,7 +6,7 @@ import io.phantoms.spark.lfta.{BlockBuilder, BlockFormat, ByteDictionary, Memory
 import io.phantoms.spark.oracle.{OracleTables, RandomConfigurationSuite, RandomSharing}
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{BindReferences, Cast, CodegenObjectFactoryMode}
+import org.apache.spark.sql.catalyst.expressions.{Cast, CodegenObjectFactoryMode}
 import org.apache.spark.sql.catalyst.expressions.aggregate.{Average, StddevSamp, VariancePop}
 import org.apache.spark.sql.classic.DataFrame
 import org.apache.spark.sql.types.{DoubleType, FloatType}
@@ -85,8 +85,7 @@ class KernelEqualitySuite extends AnyFunSuite with RandomConfigurationSuite {
     val spec = exec.spec
     val kernel = Kernels.lfta(
       spec,
-      BindReferences.bindReferences(exec.inputs, exec.child.output).toIndexedSeq,
-      BindReferences.bindReferences(exec.filters, exec.child.output),
+      exec.rowSteps,
       exec.child.output.map(a => (a.dataType, a.nullable)).toIndexedSeq,
       columnar = false,
       secondChance = seed % 2 == 0,

@@ -127,7 +127,8 @@ class KernelsSuite extends SparkFunSuite with DifferentialSuite {
       withConf("spark.sql.adaptive.enabled" -> adaptive) {
         def sides(sql: String): Set[String] = interpretedSides(sql.replace("from t", s"from $input"))
         assert(sides("select a, b, sum(c), max(s.v) from t group by cube(a, b)").isEmpty)
-        assert(sides("select uncompilable(b) k, a, sum(c) from t group by cube(uncompilable(b), a)") == Set("map side"))
+        // Computed below the aggregates: by Spark's own projection.
+        assert(sides("select uncompilable(b) k, a, sum(c) from t group by cube(uncompilable(b), a)").isEmpty)
         assert(sides("select a, b, sum(uncompilable(c)) from t group by cube(a, b)") == Set("map side"))
         assert(sides("select a, b, uncompilable(sum(c)) from t group by cube(a, b)") == Set("reduce side"))
         assert(

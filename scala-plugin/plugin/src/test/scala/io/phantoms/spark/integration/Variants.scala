@@ -76,7 +76,7 @@ object Variants {
 
   /** Both nodes as one, which inherits what a UnaryNode does. */
   def oneNode(plan: LogicalPlan): LogicalPlan = plan.transformUp {
-    case SharedMerge(spec, _, output, e: SharedExchange) => OneNode(e.inputs, spec, e.output, output, e.child)
+    case SharedMerge(spec, _, output, e: SharedExchange) => OneNode(e.inputs, e.steps, spec, e.output, output, e.child)
   }
 
   /** One node that puts out the operator's own attributes, which are the input's where a branch selects a bare column. */
@@ -91,12 +91,13 @@ object Variants {
 
   /** The lower node planned without a task for inputs that have no partition. */
   def withoutPartitions(plan: LogicalPlan): LogicalPlan = plan.transformUp {
-    case e: SharedExchange => UnguardedExchange(e.inputs, e.spec, e.output, e.child)
+    case e: SharedExchange => UnguardedExchange(e.inputs, e.steps, e.spec, e.output, e.child)
   }
 }
 
 final case class OneNode(
     inputs: Seq[Expression],
+    steps: Seq[Expression],
     spec: SharedSpec,
     blocks: Seq[Attribute],
     output: Seq[Attribute],
@@ -114,6 +115,7 @@ final case class BlindMerge(spec: SharedSpec, output: Seq[Attribute], child: Log
 
 final case class UnguardedExchange(
     inputs: Seq[Expression],
+    steps: Seq[Expression],
     spec: SharedSpec,
     output: Seq[Attribute],
     child: LogicalPlan
@@ -134,11 +136,15 @@ object VariantStrategy extends SparkStrategy {
 
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case n: OneNode =>
-      val lfta = LftaExec(n.inputs, Nil, n.spec, n.blocks, planLater(n.child))
+      val lfta = LftaExec(n.inputs, n.steps, n.spec, n.blocks, planLater(n.child))
       SharedMergeExec(n.spec, n.output, exchange(n.spec, n.blocks, lfta)) :: Nil
     case m: BlindMerge => SharedMergeExec(m.spec, m.output, planLater(m.child)) :: Nil
     case e: UnguardedExchange =>
-      exchange(e.spec, e.output, UnguardedLfta(LftaExec(e.inputs, Nil, e.spec, e.output, planLater(e.child)))) :: Nil
+      exchange(
+        e.spec,
+        e.output,
+        UnguardedLfta(LftaExec(e.inputs, e.steps, e.spec, e.output, planLater(e.child)))
+      ) :: Nil
     case _ => Nil
   }
 }

@@ -167,7 +167,7 @@ class PhantomsRuleSuite extends AnyFunSuite with DetectionTestSession {
   test("one part of a union is shared, the other left for want of benefit") {
     val sql = s"$union union all select a, count(*) from dim group by a union all select length(name), count(*) " +
       "from dim group by length(name)"
-    val sharing = new PlainSharing(_.keys.exists(_.sql.contains("b")))
+    val sharing = new PlainSharing(_.overRead.keys.exists(_.sql.contains("b")))
     val plan = planFor(sql)
     val (result, found) = decisions(new PhantomsRule(spark, sharing), plan)
     assert(codes(found).sorted == Seq("NO_BENEFIT", "SHARED"))

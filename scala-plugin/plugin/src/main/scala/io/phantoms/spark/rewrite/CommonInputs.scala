@@ -1,0 +1,82 @@
+package io.phantoms.spark.rewrite
+
+import org.apache.spark.sql.catalyst.expressions.{
+  ConditionalExpression,
+  EquivalentExpressions,
+  Expression,
+  ExpressionEquals
+}
+import org.apache.spark.sql.internal.SQLConf
+
+import io.phantoms.spark.detect.WorkloadQuery
+import io.phantoms.spark.execute.{AggregateSpec, ExpressionCost, RowValue}
+
+/**
+ * Functions whose inputs are computed once a row where several of them, or keys and filters too, have a part in common.
+ *
+ * What plain Spark evaluates for every row counts: keys, FILTER conditions, and what its code generation takes out of the
+ * functions of one aggregate, which it does without looking at their FILTER clauses. A part that only functions with a
+ * FILTER evaluate, each in another aggregate, stays behind their conditions.
+ *
+ * @param values what is computed, before the functions
+ * @param aggregates over the input and the values
+ */
+private[rewrite] final case class CommonInputs(
+    values: IndexedSeq[Expression],
+    keys: IndexedSeq[Expression],
+    aggregates: IndexedSeq[AggregateSpec]
+)
+
+private[rewrite] object CommonInputs {
+
+  /** @param roots relations that are updated from input rows, each evaluating its functions */
+  def apply(
+      keys: IndexedSeq[Expression],
+      aggregates: IndexedSeq[AggregateSpec],
+      queries: Seq[WorkloadQuery],
+      roots: Int
+  ): CommonInputs = {
+    val parts = (keys ++ aggregates.flatMap(a => a.function.children ++ a.filter))
+      .flatMap(_.collect { case e => ExpressionEquals(e) }).toSet
+
+    /** What stands in keys, filters and arguments; not what the functions make of these themselves. */
+    def written(e: Expression): Seq[Expression] =
+      if (parts(ExpressionEquals(e))) Seq(e)
+      else e match {
+        case c: ConditionalExpression => c.alwaysEvaluatedInputs.flatMap(written)
+        case other => other.children.flatMap(written)
+      }
+    // A filtered function's part that plain Spark evaluates whatever its filter says: found in each aggregate on its own.
+    val unfiltered =
+      if (!SQLConf.get.subexpressionEliminationEnabled) Nil
+      else queries.map(_.aggregates).distinct.flatMap { functions =>
+        val own = new EquivalentExpressions
+        functions.foreach(a => aggregates(a).function.updateExpressions.foreach(own.addExprTree(_)))
+        own.getCommonSubexpressions
+      }
+    val all = new EquivalentExpressions
+    keys.foreach(all.addExprTree(_))
+    aggregates.flatMap(_.filter).foreach(all.addExprTree(_))
+    for (a <- aggregates; _ <- 0 until math.min(2, roots) if a.filter.isEmpty) {
+      a.function.updateExpressions.foreach(all.addExprTree(_))
+    }
+    val filtered = new EquivalentExpressions
+    aggregates.filter(_.filter.nonEmpty).foreach(_.function.updateExpressions.foreach(filtered.addExprTree(_)))
+    val common = (all.getCommonSubexpressions ++ unfiltered).flatMap(written).filter { e =>
+      // What costs next to nothing is left where it is, unless its errors are to be raised before a filter.
+      !ExpressionCost.isCheap(e) || (filtered.getExprState(e).isDefined && ExpressionCost.canFail(e))
+    }.distinctBy(ExpressionEquals(_)).sortBy(_.height)
+    val values = common.zipWithIndex.map { case (e, i) =>
+      ExpressionEquals(e) -> RowValue(i, e.dataType, e.nullable)
+    }.toMap
+    def rewritten[E <: Expression](e: E): E = e.transformDown {
+      case part if values.contains(ExpressionEquals(part)) => values(ExpressionEquals(part))
+    }.asInstanceOf[E]
+    CommonInputs(
+      // Each over those before it.
+      common.map(e => e.mapChildren(rewritten(_))).toIndexedSeq,
+      keys.map(rewritten(_)),
+      aggregates.map(a => AggregateSpec(rewritten(a.function), a.filter.map(rewritten(_))))
+    )
+  }
+}
