@@ -5,7 +5,7 @@ import java.util.Locale
 import scala.util.control.NonFatal
 
 import io.phantoms.spark.choose.{Chooser => ChooserAlgorithms, Machine => MachineOfConstants}
-import io.phantoms.spark.stats.{ObservingOptions, SamplingOptions}
+import io.phantoms.spark.stats.{ObservationFiles, ObservingOptions, SamplingOptions}
 
 import org.apache.spark.network.util.ByteUnit
 import org.apache.spark.sql.internal.SQLConf
@@ -163,16 +163,17 @@ object PhantomsConf {
 
   val StatsPath = SQLConf.buildConf("spark.phantoms.stats.path")
     .doc(
-      "A directory on the driver where observed statistics are kept for later applications, a JSON file per input. When " +
-        "empty they are kept in memory, as long as the application runs."
+      "A directory on the driver where observed statistics are kept for later applications, a JSON file per input, " +
+        "readable by their owner only: they hold the filters of queries. '~/' is the home directory. When empty they are " +
+        "kept in memory, as long as the application runs."
     )
-    .version(Since).stringConf.createWithDefault("")
+    .version(Since).stringConf.transform(ObservationFiles.checkedPath).createWithDefault("")
 
   val Machine = SQLConf.buildConf(MachineConf.Key)
     .doc(
       "Constants of the cost model, in nanoseconds, as phantoms.calibrate measures them: 'c1=12,c2=140', the same as a " +
         "JSON object, or a file on the driver that holds either (Calibration.save writes one). Constants that are not " +
-        "named, and all when it is empty, have their defaults."
+        "named, and all when it is empty, have their defaults; none may be given twice."
     )
     .version(Since).stringConf.transform(MachineConf.checked).createWithDefault("")
 
