@@ -65,7 +65,8 @@ object PhantomsConf {
   val LftaMemory = SQLConf.buildConf("spark.phantoms.lfta.memory")
     .doc(
       "Memory for all LFTA tables of one map task (SMAP's M). Fixed: tables evict instead of growing. Up to 16m it is " +
-        "taken even where Spark refuses it; beyond, a task that is refused runs with small tables."
+        "taken even where Spark refuses it; beyond, a task that is refused runs with small tables. Never more than a quarter " +
+        "of what an executor's heap has for each task that it runs at once."
     )
     .version(Since).bytesConf(ByteUnit.BYTE)
     .checkValue(m => m >= (64L << 10) && m <= (4L << 30), "Give a size between 64k and 4g, for example '8m'.")

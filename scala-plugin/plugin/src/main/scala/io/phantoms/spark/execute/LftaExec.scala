@@ -59,7 +59,7 @@ final case class LftaExec(
     val boundFilters = BindReferences.bindReferences(filters, child.output)
     val columns = child.output.map(a => (a.dataType, a.nullable)).toIndexedSeq
     val columnar = child.supportsColumnar
-    val options = LftaOptions.read(conf)
+    val options = LftaOptions.read(conf, sparkContext)
     val kernels =
       Kernels.lfta(spec, bound, boundFilters, columns, columnar, options.secondChance, Kernels.mode(conf))
     def blocks[T: ClassTag](rows: RDD[T]): RDD[InternalRow] = {

@@ -187,7 +187,8 @@ object ObservationFiles {
       refuse("is blank: name a directory, or leave it empty to keep statistics in memory.")
     if (value != value.strip) refuse("begins or ends with a blank: leave it out.")
     if (value == "~" || value.startsWith("~/")) System.getProperty("user.home") + value.drop(1)
-    else if (value.startsWith("~")) refuse("is another user's home directory: write its whole path, or ~/ for your own.")
+    else if (value.startsWith("~"))
+      refuse("is another user's home directory: write its whole path, or ~/ for your own.")
     else value
   }
 
