@@ -29,7 +29,13 @@ final class MergeTask(
   /** What comes of every relation whose blocks are in this partition. The row is reused. */
   def run(part: Int, input: Iterator[InternalRow]): Iterator[InternalRow] = {
     val kernel = kernels.make()
-    val memory = new TaskMemory(TaskContext.get(), "the merge of spark-phantoms", overdraft)
+    val context = TaskContext.get()
+    val memory = new TaskMemory(
+      context,
+      "the merge of spark-phantoms",
+      overdraft,
+      headroom = TaskMemory.headroom(context)
+    )
     kernel.open(memory, spec.layouts.map(_.stride).toArray, spec.relations.map(_.expectedGroups).toArray)
     val made = output(kernel)
     val merge = new Merge(spec, kernel, made, metrics)

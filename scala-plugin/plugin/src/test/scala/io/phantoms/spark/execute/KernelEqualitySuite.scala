@@ -121,7 +121,8 @@ class KernelEqualitySuite extends AnyFunSuite with RandomConfigurationSuite {
       kernel.startEmptying(last)
       while (kernel.isEmptying) {
         kernel.resume()
-        assert(kernel.ready.size <= 17, "more than a few blocks wait")
+        // One entry may fill the last of several blocks.
+        assert(kernel.ready.size <= 16 + slots.size, "more than a few blocks wait")
         take()
       }
     }

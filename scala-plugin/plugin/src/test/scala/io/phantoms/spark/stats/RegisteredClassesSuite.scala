@@ -2,6 +2,8 @@ package io.phantoms.spark.stats
 
 import io.phantoms.spark.integration.PluginSession
 
+import org.apache.spark.sql.{SparkSession => AnySession}
+import org.apache.spark.sql.classic.SparkSession
 import org.scalatest.funsuite.AnyFunSuite
 
 /**
@@ -14,6 +16,17 @@ final class RegisteredClassesSuite extends AnyFunSuite with PluginSession {
     "spark.kryo.registrationRequired" -> "true",
     "spark.phantoms.stats.observe" -> "true"
   )
+
+  // Without the table of every type: Spark itself cannot ship the rows it is made of.
+  override def beforeAll(): Unit = {
+    AnySession.getActiveSession.foreach(_.stop())
+    AnySession.getDefaultSession.foreach(_.stop())
+    val builder = SparkSession.builder().master(master).withExtensions(extensions)
+    (PluginSession.confs ++ confs).foreach { case (k, v) => builder.config(k, v) }
+    spark = builder.getOrCreate()
+    PluginSession.flows(spark, 20000, 4).write.parquet(s"$folder/flows")
+    spark.read.parquet(s"$folder/flows").createOrReplaceTempView("flows")
+  }
 
   test("samples, observed executions and counts") {
     StatsApi.statsClear(spark)
