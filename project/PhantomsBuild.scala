@@ -31,9 +31,16 @@ object PhantomsBuild {
   val sparkDependencies: Seq[ModuleID] =
     Seq(lane.sql % Provided, lane.catalystTests, lane.sqlTests, lane.coreTests, lane.sqlApiTests)
 
-  /** Packs another project's classes into this jar (thin: nothing third-party inside). */
+  /**
+   * Packs another project's classes into this jar (thin: nothing third-party inside), and the licence with them. It is no
+   * program: without this, sbt makes one of whichever object has a main method.
+   */
   def oneJar(other: Project): Seq[Setting[_]] = Seq(
-    Compile / packageBin / mappings ++= (other / Compile / packageBin / mappings).value
+    Compile / packageBin / mappings ++= (other / Compile / packageBin / mappings).value,
+    Compile / packageBin / mappings ++= Seq("LICENSE", "NOTICE").map { name =>
+      (ThisBuild / baseDirectory).value / name -> s"META-INF/$name"
+    },
+    Compile / packageBin / mainClass := None
   )
 
   /** `phantoms-build.properties`: the Spark minor the jar was built for, checked at start-up. */

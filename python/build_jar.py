@@ -22,7 +22,7 @@ PATTERN = re.compile(r"spark-phantoms_(\d+)[.-](\d+)_2\.13-(.+)\.jar")
 
 
 def _sources(root: Path) -> Iterator[Path]:
-    yield root / "build.sbt"
+    yield from (root / name for name in ("build.sbt", "LICENSE", "NOTICE"))
     yield root / "python/phantoms/_version.py"
     yield from (root / "project").glob("*.*")
     for module in ("core", "plugin"):

@@ -103,3 +103,45 @@ def test_the_reports_in_one_gib(
         found = answers.fingerprint(duckdb.sql(answers.fingerprint_sql(NFC22, relation)).fetchall())
         assert answers.differences(expected, found) == []
         assert any("MiB" in size for size in report["spilled"][form]), report
+
+
+LONG_STRINGS = """
+import json
+from phantoms.benchmark.session import open_session, require_shared
+
+spark = open_session("many tasks", plugin=True, extra={
+    "spark.master": "local[16]",
+    "spark.driver.memory": "1g",
+    "spark.sql.shuffle.partitions": "16",
+    "spark.unsafe.exceptionOnMemoryLeak": "true",
+    "spark.phantoms.strict": "true",
+    "spark.phantoms.minSavings": "-1",
+    "spark.phantoms.lfta.memory": "16m",
+})
+spark.range(0, 640_000, 1, 16).selectExpr(
+    "concat(div(id, 2) % 211, repeat('x', 5000)) a", "int(div(id, 2)) b", "id v"
+).createOrReplaceTempView("t")
+sets = "select a, b, count(*) n, sum(v) s from t group by grouping sets ((a, b), (a))"
+found = spark.sql(
+    "select b is null, count(*), sum(n), sum(s), sum(length(a)), count_if(a not like concat(b % 211, 'x%'))"
+    f" from ({sets}) group by 1 order by 1"
+).collect()
+require_shared(spark, "sets")
+print(json.dumps([list(row) for row in found]))
+"""
+
+
+def test_long_strings_in_sixteen_tasks_of_one_gib(python: Callable[..., Any]) -> None:
+    """In a process of its own: the heap is the point, and a JVM without memory is of no use to other tests.
+
+    A task's table holds 20,000 pairs of which each has one of 211 long strings: 100 MB once they are written.
+    """
+    done = python("-c", LONG_STRINGS)
+    assert done.returncode == 0, done.stderr
+    assert "OutOfMemory" not in done.stderr
+    pairs, longs = json.loads(done.stdout.strip().splitlines()[-1])
+    rows, strings = 640_000, 211
+    total = rows * (rows - 1) // 2
+    lengths = [len(str(i % strings)) + 5000 for i in range(rows // 2)]
+    assert pairs == [False, rows // 2, rows, total, sum(lengths), 0]
+    assert longs == [True, strings, rows, total, sum(lengths[:strings]), 0]

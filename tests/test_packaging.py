@@ -73,3 +73,12 @@ def test_the_jar_has_the_extension_and_its_build(jar: Path) -> None:
     minor = re.search(r"spark\.minor=(\S+)", properties)
     assert minor is not None
     assert f"_{minor[1]}_" in jar.name
+
+
+def test_the_jar_has_its_licence_and_is_no_program(jar: Path) -> None:
+    with zipfile.ZipFile(jar) as content:
+        manifest = content.read("META-INF/MANIFEST.MF").decode()
+        for name in ("LICENSE", "NOTICE"):
+            assert content.read(f"META-INF/{name}") == (ROOT / name).read_bytes()
+    assert "Implementation-Title: spark-phantoms" in manifest
+    assert "Main-Class" not in manifest

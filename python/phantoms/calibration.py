@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from phantoms import _jvm
+from phantoms import _files, _jvm
 from phantoms.errors import PhantomsError
 from phantoms.session import require_active
 
@@ -73,7 +73,7 @@ class Calibration:
         """
         try:
             if document["format"] != FORMAT or document["version"] != 1:
-                raise ValueError(f"format {document['format']!r}, version {document['version']!r}")
+                raise ValueError("another format or version")
             return cls(
                 constants={str(k): float(v) for k, v in document["constants"].items()},
                 r2={str(k): float(v["r2"]) for k, v in document.get("fits", {}).items()},
@@ -85,9 +85,10 @@ class Calibration:
         except (KeyError, TypeError, ValueError, AttributeError) as e:
             raise PhantomsError(
                 "BAD_CALIBRATION",
-                f"this is no calibration: {type(e).__name__}: {e}.",
+                # Not the error's own words: they quote what may have come from any file.
+                f"this is no calibration ({type(e).__name__}): it is not of format {FORMAT}, version 1, or incomplete.",
                 "Give what Calibration.save wrote.",
-            ) from e
+            ) from None
 
     @property
     def conf(self) -> str:
@@ -228,12 +229,8 @@ def load_calibration(spark: SparkSession, path: str | Path) -> Calibration:
     PhantomsError
         ``BAD_CALIBRATION`` if it cannot be read; ``NOT_ACTIVE`` without the plugin.
     """
-    try:
-        document = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as e:
-        raise PhantomsError(
-            "BAD_CALIBRATION", f"{path} cannot be read: {e}.", "Give a file that Calibration.save wrote."
-        ) from e
-    found = Calibration.from_dict(document)
+    found = Calibration.from_dict(
+        _files.read_json(path, "BAD_CALIBRATION", "Give a file that Calibration.save wrote.", most=2**20)
+    )
     found.apply(spark)
     return found

@@ -43,12 +43,10 @@ def _demo(args: argparse.Namespace) -> int:
 
 
 def _plan(args: argparse.Namespace) -> int:
+    from phantoms._files import read_json
     from phantoms.planning import plan_spec
 
-    try:
-        spec = json.loads(args.spec.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as e:
-        raise PhantomsError("BAD_PLAN", f"{args.spec}: {e}.", "Give a JSON file with queries and stats.") from e
+    spec = read_json(args.spec, "BAD_PLAN", "Give a JSON file with queries and stats.")
     if not isinstance(spec, dict):
         raise PhantomsError("BAD_PLAN", f"{args.spec} holds no JSON object.", "Give an object with queries and stats.")
     answer = plan_spec(spec)

@@ -1,22 +1,19 @@
 package io.phantoms.spark
 
-import java.nio.charset.StandardCharsets.UTF_8
-import java.nio.file.{Files, Paths}
-
-import scala.util.control.NonFatal
-
 import org.json4s._
-import org.json4s.jackson.JsonMethods
 
 import io.phantoms.spark.choose.{Machine, MachineConstants}
 
 /**
  * Values of `spark.phantoms.machine`: `c1=12,c2=140`, the same as a JSON object, or a file that holds either.
  *
- * A file of `phantoms.calibrate` is a JSON object with the constants under `constants`; what else it says is for people.
+ * A file's content is never quoted. One of `phantoms.calibrate` is a JSON object with the constants under `constants`; what else it says is for people.
  */
 object MachineConf {
   val Key = "spark.phantoms.machine"
+
+  /** Bytes of a file: those of `phantoms.calibrate` have some ten thousand. */
+  private val MostBytes = 1 << 20
 
   /** Whether a value holds the constants themselves and does not name a file. */
   def isInline(value: String): Boolean = value.trim.startsWith("{") || value.contains("=")
@@ -33,29 +30,26 @@ object MachineConf {
     else if (isInline(value)) machine(value)
     else {
       val file = value.trim
-      try machine(new String(Files.readAllBytes(Paths.get(file)), UTF_8)).left.map(why => s"File $file: $why")
-      catch { case NonFatal(e) => Left(s"The file $file cannot be read on the driver ($e).") }
+      SmallFile.read(file, MostBytes).left.map(no => s"The file $file ${no.why}.")
+        .flatMap(machine(_, quoting = false).left.map(why => s"The file $file is no use: $why"))
     }
 
-  private def machine(text: String): Either[String, Machine] = {
-    val values = if (text.trim.startsWith("{")) fromJson(text) else MachineConstants.pairs(text.trim)
-    values.flatMap(MachineConstants.replaced(Machine(), _))
+  private def machine(text: String, quoting: Boolean = true): Either[String, Machine] = {
+    val values =
+      if (text.trim.startsWith("{")) fromJson(text, quoting) else MachineConstants.pairs(text.trim, quoting)
+    values.flatMap(MachineConstants.replaced(Machine(), _, quoting))
   }
 
-  private def fromJson(text: String): Either[String, Seq[(String, Double)]] = {
-    val parsed =
-      try Right(JsonMethods.parse(text))
-      catch { case NonFatal(e) => Left(s"It is no valid JSON: ${e.getMessage.linesIterator.next()}.") }
-    parsed.flatMap { json =>
+  private def fromJson(text: String, quoting: Boolean): Either[String, Seq[(String, Double)]] =
+    StrictJson.parse(text).left.map(why => s"It $why.").flatMap { json =>
       json \ "constants" match {
-        case o: JObject => numbers(o)
-        case JNothing => numbers(json)
+        case o: JObject => numbers(o, quoting)
+        case JNothing => numbers(json, quoting)
         case _ => Left("Its 'constants' are no JSON object.")
       }
     }
-  }
 
-  private def numbers(json: JValue): Either[String, Seq[(String, Double)]] = json match {
+  private def numbers(json: JValue, quoting: Boolean): Either[String, Seq[(String, Double)]] = json match {
     case JObject(fields) =>
       fields.foldLeft[Either[String, Seq[(String, Double)]]](Right(Nil)) { case (read, (name, v)) =>
         read.flatMap { before =>
@@ -64,7 +58,7 @@ object MachineConf {
             case JLong(n) => Right(before :+ (name -> n.toDouble))
             case JDouble(n) => Right(before :+ (name -> n))
             case JDecimal(n) => Right(before :+ (name -> n.toDouble))
-            case _ => Left(s"$name is no number.")
+            case _ => Left(s"${if (quoting) name else "One of its constants"} is no number.")
           }
         }
       }

@@ -5,7 +5,7 @@ import java.util.Locale
 import scala.util.control.NonFatal
 
 import io.phantoms.spark.choose.{Chooser => ChooserAlgorithms, Machine => MachineOfConstants}
-import io.phantoms.spark.stats.{ObservingOptions, SamplingOptions}
+import io.phantoms.spark.stats.{ObservationFiles, ObservingOptions, SamplingOptions}
 
 import org.apache.spark.network.util.ByteUnit
 import org.apache.spark.sql.internal.SQLConf
@@ -65,7 +65,8 @@ object PhantomsConf {
   val LftaMemory = SQLConf.buildConf("spark.phantoms.lfta.memory")
     .doc(
       "Memory for all LFTA tables of one map task (SMAP's M). Fixed: tables evict instead of growing. Up to 16m it is " +
-        "taken even where Spark refuses it; beyond, a task that is refused runs with small tables."
+        "taken even where Spark refuses it; beyond, a task that is refused runs with small tables. Never more than a quarter " +
+        "of what an executor's heap has for each task that it runs at once."
     )
     .version(Since).bytesConf(ByteUnit.BYTE)
     .checkValue(m => m >= (64L << 10) && m <= (4L << 30), "Give a size between 64k and 4g, for example '8m'.")
@@ -163,16 +164,17 @@ object PhantomsConf {
 
   val StatsPath = SQLConf.buildConf("spark.phantoms.stats.path")
     .doc(
-      "A directory on the driver where observed statistics are kept for later applications, a JSON file per input. When " +
-        "empty they are kept in memory, as long as the application runs."
+      "A directory on the driver where observed statistics are kept for later applications, a JSON file per input, " +
+        "readable by their owner only: they hold the filters of queries. '~/' is the home directory. When empty they are " +
+        "kept in memory, as long as the application runs."
     )
-    .version(Since).stringConf.createWithDefault("")
+    .version(Since).stringConf.transform(ObservationFiles.checkedPath).createWithDefault("")
 
   val Machine = SQLConf.buildConf(MachineConf.Key)
     .doc(
       "Constants of the cost model, in nanoseconds, as phantoms.calibrate measures them: 'c1=12,c2=140', the same as a " +
         "JSON object, or a file on the driver that holds either (Calibration.save writes one). Constants that are not " +
-        "named, and all when it is empty, have their defaults."
+        "named, and all when it is empty, have their defaults; none may be given twice."
     )
     .version(Since).stringConf.transform(MachineConf.checked).createWithDefault("")
 

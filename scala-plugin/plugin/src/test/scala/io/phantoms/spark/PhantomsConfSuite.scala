@@ -101,7 +101,11 @@ class PhantomsConfSuite extends AnyFunSuite {
 
   test("machine constants that cannot be read: a warning that says why, and the defaults") {
     val file = Files.write(Files.createTempFile("machine", ".json"), """{"constants": {"c1": -3}}""".getBytes(UTF_8))
-    Seq("/no/such/machine.json" -> "/no/such/machine.json", file.toString -> "c1 is -3", "c9=1" -> "'c9'").foreach {
+    Seq(
+      "/no/such/machine.json" -> "/no/such/machine.json",
+      file.toString -> "c1 is out of range",
+      "c9=1" -> "'c9'"
+    ).foreach {
       case (value, say) =>
         val (s, warnings) = settings("spark.phantoms.machine" -> value)
         assert(s.machine == Machine() && s.enabled)

@@ -32,6 +32,9 @@ public abstract class LftaKernel {
 
   private static final int LONGEST_PAUSE = 64;
 
+  /** Blocks that may wait to be handed on before a kernel that pauses does so. */
+  private static final int MOST_READY = 16;
+
   /** What {@link #touch} answered, so that its reads are not left out. */
   protected long touched;
 
@@ -53,6 +56,24 @@ public abstract class LftaKernel {
   private int blockBytes;
   private boolean packed;
   private SpareArrays spares;
+
+  /** Whether its operator hands on blocks in between: {@link #pauses}. */
+  private boolean pausing;
+
+  /** The row of the batch at work to go on with, -1: there is none. */
+  private int pausedAt = -1;
+
+  /** How far an epoch's end has come. */
+  private enum Emptying {
+    NOT,
+    TABLES,
+    BLOCKS
+  }
+
+  private Emptying emptying = Emptying.NOT;
+  private boolean closing;
+  private int emptied;
+  private int emptiedTo;
 
   /** Evictions of each relation so far: entries pushed out by a collision or at the end of the epoch. */
   public long[] evictions;
@@ -178,8 +199,97 @@ public abstract class LftaKernel {
     throw new UnsupportedOperationException("this kernel reads batches");
   }
 
-  /** Evicts every table, parents before children: the end of the epoch. */
-  protected abstract void evictAll();
+  /** Relations with a table, parents before children. */
+  protected abstract int[] tables();
+
+  /**
+   * Evicts the entries of a relation's table from word {@code from} on, one at least, until the end or until {@link
+   * #crowded}. Answers the word to go on with; -1: the table is empty.
+   */
+  protected abstract int evictFrom(int relation, int from);
+
+  /** Whether enough blocks wait to be handed on. Never of a kernel that does not pause. */
+  protected final boolean crowded() {
+    return pausing && ready.size() >= MOST_READY;
+  }
+
+  /**
+   * From now on a batch is left in the middle, and an epoch's end as well, once blocks wait: a table of short records can
+   * stand for gigabytes of long strings when all of it is written at once. The operator calls {@link #resume} until there
+   * is nothing to go on with. It changes nothing in what the blocks hold.
+   */
+  public final void pauseWhenCrowded() {
+    pausing = true;
+  }
+
+  /** For kernels of batches: whether to leave the batch before this row. */
+  protected final boolean pauses(int row) {
+    if (pausing && (ready.size() >= MOST_READY || isFull())) {
+      pausedAt = row;
+      return true;
+    }
+    return false;
+  }
+
+  /** The row to go on with, which is the first one unless the batch was left in the middle. */
+  protected final int resumed() {
+    int row = Math.max(0, pausedAt);
+    pausedAt = -1;
+    return row;
+  }
+
+  /** Whether the batch fed last has to be fed again, to go on with it. */
+  public final boolean isInBatch() {
+    return pausedAt >= 0;
+  }
+
+  /** Whether variable-length values take so much that the epoch has to end before the next row. */
+  public final boolean isFull() {
+    return dictionary.bytes() > dictionaryLimit;
+  }
+
+  /** Whether the end of an epoch has begun and {@link #resume} has to be called. */
+  public final boolean isEmptying() {
+    return emptying != Emptying.NOT;
+  }
+
+  /** Starts the end of an epoch: in the middle, so that ids start afresh, or after the last row. */
+  public final void startEmptying(boolean last) {
+    if (!last) {
+      flushes++;
+    }
+    emptying = Emptying.TABLES;
+    closing = last;
+    emptied = 0;
+    emptiedTo = 0;
+  }
+
+  /** Goes on with the end of an epoch until enough blocks wait or it is over. */
+  public final void resume() {
+    int[] tables = tables();
+    while (emptying == Emptying.TABLES && !crowded()) {
+      if (emptied == tables.length) {
+        emptying = Emptying.BLOCKS;
+        emptied = 0;
+      } else {
+        emptiedTo = evictFrom(tables[emptied], emptiedTo);
+        if (emptiedTo < 0) {
+          emptied++;
+          emptiedTo = 0;
+        }
+      }
+    }
+    while (emptying == Emptying.BLOCKS && !crowded()) {
+      if (emptied == builders.length) {
+        emptying = Emptying.NOT;
+        if (!closing) {
+          dictionary.clear();
+        }
+      } else {
+        finishBlock(emptied++);
+      }
+    }
+  }
 
   protected final BlockBuilder builder(int slot) {
     BlockBuilder builder = builders[slot];
@@ -215,24 +325,27 @@ public abstract class LftaKernel {
 
   /** Called between rows by kernels with variable-length values: starts afresh once these take too much memory. */
   protected final void relieve() {
-    if (dictionary.bytes() > dictionaryLimit) {
-      flushes++;
-      evictAll();
-      finishBlocks(false);
-      dictionary.clear();
+    if (isFull()) {
+      empty(false);
     }
   }
 
-  private void finishBlocks(boolean always) {
-    for (int slot = 0; slot < builders.length; slot++) {
-      boolean some = builders[slot] != null && builders[slot].records() > 0;
-      if (!some && always && announced[slot]) {
-        start(slot);
-        some = true;
-      }
-      if (some) {
-        finish(slot);
-      }
+  private void empty(boolean last) {
+    startEmptying(last);
+    boolean before = pausing;
+    pausing = false;
+    resume();
+    pausing = before;
+  }
+
+  private void finishBlock(int slot) {
+    boolean some = builders[slot] != null && builders[slot].records() > 0;
+    if (!some && closing && announced[slot]) {
+      start(slot);
+      some = true;
+    }
+    if (some) {
+      finish(slot);
     }
   }
 
@@ -245,9 +358,8 @@ public abstract class LftaKernel {
     return saved;
   }
 
-  /** Evicts all tables and closes all blocks. */
+  /** Evicts all tables and closes all blocks, however many then wait. */
   public final void close() {
-    evictAll();
-    finishBlocks(true);
+    empty(true);
   }
 }

@@ -86,8 +86,9 @@ final class InterpretedLfta(
 
   override def process(batch: ColumnarBatch): Unit = {
     val n = batch.numRows()
-    var i = 0
+    var i = resumed()
     while (i < n) {
+      if (!batches && pauses(i)) return
       if (batches && i % LftaKernel.BATCH == 0) roots.foreach(look(_, LftaKernel.BATCH))
       process(batch.getRow(i), looks = !batches)
       i += 1
@@ -231,18 +232,21 @@ final class InterpretedLfta(
     if (full) finish(slot)
   }
 
-  override protected def evictAll(): Unit = relations.foreach { r =>
-    if (r.hasTable) {
-      var o = 0
-      while (o < r.table.length) {
-        if (r.table(o) < 0L) {
-          evictedAtEnd(r.ordinal) += 1
-          r.table(o) &= ~RecordLayout.Referenced
-          evict(r, r.table, o)
-          r.table(o) = 0L
-        }
-        o += r.stride
+  override protected val tables: Array[Int] = relations.filter(_.hasTable).map(_.ordinal)
+
+  override protected def evictFrom(relation: Int, from: Int): Int = {
+    val r = byOrdinal(relation)
+    var o = from
+    while (o < r.table.length) {
+      if (r.table(o) < 0L) {
+        evictedAtEnd(r.ordinal) += 1
+        r.table(o) &= ~RecordLayout.Referenced
+        evict(r, r.table, o)
+        r.table(o) = 0L
+        if (crowded()) return o + r.stride
       }
+      o += r.stride
     }
+    -1
   }
 }

@@ -44,7 +44,8 @@ final class LftaCode(
   def generate(): (CodeAndComment, Array[Any]) = {
     val relations = spec.mapSide.map(relation).mkString("\n")
     val process = processMethods
-    val evictAll = spec.mapSide.filter(hasTable).map(r => s"evictAll_$r();").mkString("\n")
+    val tables = spec.mapSide.filter(hasTable)
+    val evictFrom = tables.map(r => s"case $r: return evictFrom_$r(from);").mkString("\n")
     val allocate = spec.mapSide.map { r =>
       val stride = spec.layouts(r).stride
       if (!hasTable(r)) s"t_$r = new long[$stride];"
@@ -69,8 +70,12 @@ final class LftaCode(
          |  }
          |  $process
          |  $relations
-         |  protected void evictAll() { $evictAll }
          |  ${methods.declared}
+         |  protected int[] tables() { return new int[] {${tables.mkString(", ")}}; }
+         |  protected int evictFrom(int relation, int from) {
+         |    switch (relation) { $evictFrom }
+         |    return -1;
+         |  }
          |  ${ctx.declareAddedFunctions()}
          |}""".stripMargin
     (
@@ -126,7 +131,10 @@ final class LftaCode(
              |public void process(${classOf[ColumnarBatch].getName} batch) {
              |  final int n = batch.numRows();
              |  ${input.loadBatch}
-             |  for (int i = 0; i < n; i++) { processOne(i); }
+             |  for (int i = resumed(); i < n; i++) {
+             |    if (pauses(i)) { return; }
+             |    processOne(i);
+             |  }
              |}""".stripMargin
         else
           s"""
@@ -282,11 +290,18 @@ final class LftaCode(
     val all =
       if (!hasTable(r)) ""
       else s"""
-              |private void evictAll_$r() {
+              |private int evictFrom_$r(int from) {
               |  final long[] t = t_$r;
-              |  for (int o = 0; o < t.length; o += $stride) {
-              |    if (t[o] < 0L) { evictedAtEnd[$r]++; ${forget("t", "o")} evict_$r(t, o); t[o] = 0L; }
+              |  for (int o = from; o < t.length; o += $stride) {
+              |    if (t[o] < 0L) {
+              |      evictedAtEnd[$r]++;
+              |      ${forget("t", "o")}
+              |      evict_$r(t, o);
+              |      t[o] = 0L;
+              |      if (crowded()) { return o + $stride; }
+              |    }
               |  }
+              |  return -1;
               |}""".stripMargin
     s"$fields\n$entry\n$evict\n$all"
   }

@@ -70,7 +70,7 @@ final case class LftaExec(
     val bound = rowSteps
     val columns = child.output.map(a => (a.dataType, a.nullable)).toIndexedSeq
     val columnar = child.supportsColumnar
-    val options = LftaOptions.read(conf)
+    val options = LftaOptions.read(conf, sparkContext)
     val kernels =
       Kernels.lfta(spec, bound, columns, columnar, options.secondChance, Kernels.mode(conf))
     def blocks[T: ClassTag](rows: RDD[T]): RDD[InternalRow] = {

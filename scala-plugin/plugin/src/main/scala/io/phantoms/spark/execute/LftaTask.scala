@@ -30,30 +30,45 @@ final class LftaTask(
     val context = TaskContext.get()
     val kernel = kernels.make()
     val asChosen = open(kernel, context)
-    val feed: Any => Unit =
-      if (columnar) { b =>
-        val batch = b.asInstanceOf[ColumnarBatch]
-        kernel.process(batch)
-        batch.closeIfFreeable()
-      } else r => kernel.process(r.asInstanceOf[InternalRow])
+    kernel.pauseWhenCrowded()
     new Iterator[InternalRow] {
       private val row = new UnsafeRow(2)
+      private var ended = false
       private var closed = false
+
+      // The batch that the kernel is in the middle of.
+      private var batch: ColumnarBatch = _
 
       // The block the row points at: nobody may read it any more once the next one is asked for.
       private var handedOn: LftaKernel.Finished = _
 
       override def hasNext: Boolean = {
-        while (kernel.ready.isEmpty && !closed) {
-          if (input.hasNext) feed(input.next())
-          else {
-            kernel.close()
-            closed = true
-            report(kernel)
-            counts.foreach(_.add(PartCounts.Part(part, ObservedCounts.ofMapTask(spec, kernel, asChosen))))
-          }
-        }
+        while (kernel.ready.isEmpty && !closed) advance()
         !kernel.ready.isEmpty
+      }
+
+      /** Feeds a row or as much of a batch as goes, or goes on with the end of an epoch. */
+      private def advance(): Unit =
+        if (kernel.isEmptying) {
+          kernel.resume()
+          closed = ended && !kernel.isEmptying
+          if (closed) done()
+        } else if (batch == null && !input.hasNext) {
+          ended = true
+          kernel.startEmptying(true)
+        } else if (kernel.isFull) kernel.startEmptying(false)
+        else if (columnar) feed(if (batch == null) input.next().asInstanceOf[ColumnarBatch] else batch)
+        else kernel.process(input.next().asInstanceOf[InternalRow])
+
+      private def feed(to: ColumnarBatch): Unit = {
+        kernel.process(to)
+        batch = if (kernel.isInBatch) to else null
+        if (batch == null) to.closeIfFreeable()
+      }
+
+      private def done(): Unit = {
+        report(kernel)
+        counts.foreach(_.add(PartCounts.Part(part, ObservedCounts.ofMapTask(spec, kernel, asChosen))))
       }
 
       override def next(): InternalRow = {
@@ -72,7 +87,7 @@ final class LftaTask(
   /** Answers whether the tables have the chosen sizes. */
   private def open(kernel: LftaKernel, context: TaskContext): Boolean = {
     // The index of a dictionary of many short values grows in large steps: those have to be granted too.
-    val overdraft = FixedTables + Overdraft
+    val overdraft = FixedTables + Overdraft * options.share.dictionary / DictionaryBudget
     val memory = new TaskMemory(context, "the LFTA tables of spark-phantoms", overdraft, largest = overdraft)
     val log2 = reserveTables(memory)
     metrics("tableBytes") += tableBytes(log2)
@@ -81,13 +96,13 @@ final class LftaTask(
     }
     kernel.open(
       new ByteDictionary(memory),
-      DictionaryBudget,
+      options.share.dictionary,
       slots.map(_._1).toArray,
       slots.map(_._2).toArray,
       slots.map(_._3).toArray,
       spec.layouts.map(_.stride).toArray,
       log2,
-      blockBytes(slots.size),
+      blockBytes(slots.size, options.share.blocks.toInt),
       options.packed,
       if (options.adaptive) LftaKernel.WINDOW else 0
     )
@@ -151,9 +166,10 @@ object LftaTask {
   val BlockBudget: Int = 16 << 20
 
   /** About how large each of so many open blocks may grow: they share one budget, so that the task stays small. */
-  def blockBytes(open: Int): Int = math.max(SmallestBlock, math.min(LargestBlock, BlockBudget / math.max(1, open)))
+  def blockBytes(open: Int, budget: Int = BlockBudget): Int =
+    math.max(SmallestBlock, math.min(LargestBlock, budget / math.max(1, open)))
 
-  /** Bytes of strings and other variable-length values after which a task's tables are flushed. */
+  /** Most bytes of strings and other variable-length values after which a task's tables are flushed: [[TaskShare]]. */
   val DictionaryBudget: Long = 32L << 20
 
   /**

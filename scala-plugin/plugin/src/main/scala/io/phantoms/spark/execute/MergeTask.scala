@@ -15,19 +15,27 @@ import org.apache.spark.unsafe.Platform
  *
  * @param output what becomes of complete groups
  * @param counts what is observed for later plans: groups by relation
+ * @param overdraft bytes a task takes even when refused
  */
 final class MergeTask(
     spec: SharedSpec,
     kernels: Kernels[HftaKernel],
     output: HftaKernel => MergeOutput,
     metrics: Map[String, SQLMetric],
-    counts: Option[PartCounts]
+    counts: Option[PartCounts],
+    overdraft: Long
 ) extends Serializable {
 
   /** What comes of every relation whose blocks are in this partition. The row is reused. */
   def run(part: Int, input: Iterator[InternalRow]): Iterator[InternalRow] = {
     val kernel = kernels.make()
-    val memory = new TaskMemory(TaskContext.get(), "the merge of spark-phantoms", MergeTask.Overdraft)
+    val context = TaskContext.get()
+    val memory = new TaskMemory(
+      context,
+      "the merge of spark-phantoms",
+      overdraft,
+      headroom = TaskMemory.headroom(context)
+    )
     kernel.open(memory, spec.layouts.map(_.stride).toArray, spec.relations.map(_.expectedGroups).toArray)
     val made = output(kernel)
     val merge = new Merge(spec, kernel, made, metrics)
@@ -57,7 +65,7 @@ final class MergeTask(
 
 object MergeTask {
 
-  /** Bytes a task takes even when refused: the small tables and dictionary chunks it cannot work without. */
+  /** Most bytes a task takes even when refused: the small tables and dictionary chunks it cannot work without. */
   val Overdraft: Long = 16L << 20
 }
 

@@ -30,8 +30,9 @@ final case class SharedMergeExec(spec: SharedSpec, output: Seq[Attribute], child
     val ours = spec
     val blocks = SharedMergeExec.received(ours, child)
     val counts = ObservedCounts.merge(ours, blocks.getNumPartitions, sparkContext)
-    val task =
-      new MergeTask(ours, Kernels.hfta(ours, Kernels.mode(conf)), new ResultRows(ours, _), metrics, counts)
+    val kernels = Kernels.hfta(ours, Kernels.mode(conf))
+    val overdraft = TaskShare.of(sparkContext).merge
+    val task = new MergeTask(ours, kernels, new ResultRows(ours, _), metrics, counts, overdraft)
     blocks.mapPartitionsWithIndex((partition, part) => task.run(partition, part))
   }
 

@@ -1,6 +1,6 @@
 package io.phantoms.spark.execute
 
-import java.io.RandomAccessFile
+import java.io.{ByteArrayInputStream, ByteArrayOutputStream, EOFException, RandomAccessFile}
 import java.nio.{ByteBuffer, ByteOrder}
 
 import scala.collection.mutable
@@ -11,19 +11,25 @@ import org.apache.spark.{SparkEnv, TaskContext}
 
 /**
  * Records that did not fit into memory, as blocks in one temporary file, in [[SpillFile.Fanout]] parts of each relation.
+ * The file is one of Spark's own spill files by its name, and each block a stream as Spark writes them to such files:
+ * compressed and encrypted as the application's confs say.
  *
  * @param level the part of a record is taken from other bits of its hash at each level
  */
 final class SpillFile(kernel: HftaKernel, strides: Array[Int], level: Int) {
   import SpillFile._
 
-  private val (_, path) = SparkEnv.get.blockManager.diskBlockManager.createTempLocalBlock()
+  private val streams = SparkEnv.get.serializerManager
+  private val (id, path) = SparkEnv.get.blockManager.diskBlockManager.createTempLocalBlock()
   private val file = new RandomAccessFile(path, "rw")
   private val builders = mutable.HashMap.empty[(Int, Int), BlockBuilder]
   private val pieces = mutable.HashMap.empty[(Int, Int), mutable.ArrayBuffer[Piece]]
   private var size = 0L
 
   TaskContext.get().addTaskCompletionListener[Unit](_ => close())
+
+  // An encrypted stream has an initial vector, a compressed one a header: blocks are as large as so many open ones allow.
+  private val blockBytes = math.max(SmallestBlock, math.min(LargestBlock, OpenBytes / (Fanout * strides.length)))
 
   /** Bytes written. */
   def bytes: Long = size
@@ -34,7 +40,7 @@ final class SpillFile(kernel: HftaKernel, strides: Array[Int], level: Int) {
     val part = ((kernel.contentHash(relation, records, at) >>> (level * Bits)) & (Fanout - 1)).toInt
     val builder = builders.getOrElseUpdate(
       (relation, part),
-      new BlockBuilder(relation, strides(relation), 0, BlockBytes, true)
+      new BlockBuilder(relation, strides(relation), 0, blockBytes, true)
     )
     if (kernel.append(relation, builder, records, at)) write(relation, part, builder)
   }
@@ -47,10 +53,14 @@ final class SpillFile(kernel: HftaKernel, strides: Array[Int], level: Int) {
     val words = builder.finishedWords()
     val buffer = ByteBuffer.allocate(8 * words).order(ByteOrder.nativeOrder())
     buffer.asLongBuffer().put(data, 0, words)
+    val encoded = new ByteArrayOutputStream(buffer.capacity)
+    val stream = streams.wrapStream(id, encoded)
+    try stream.write(buffer.array())
+    finally stream.close()
     file.seek(size)
-    file.write(buffer.array())
-    pieces.getOrElseUpdate((relation, part), mutable.ArrayBuffer.empty) += Piece(size, 8 * words)
-    size += 8L * words
+    file.write(encoded.toByteArray)
+    pieces.getOrElseUpdate((relation, part), mutable.ArrayBuffer.empty) += Piece(size, encoded.size, 8 * words)
+    size += encoded.size
   }
 
   /** Whether a part has any record. To be asked after [[flush]]. */
@@ -59,9 +69,14 @@ final class SpillFile(kernel: HftaKernel, strides: Array[Int], level: Int) {
   /** The blocks of one part, one at a time. */
   def blocks(relation: Int, part: Int): Iterator[Array[Byte]] =
     pieces.getOrElse((relation, part), mutable.ArrayBuffer.empty).iterator.map { piece =>
-      val data = new Array[Byte](piece.bytes)
+      val encoded = new Array[Byte](piece.stored)
       file.seek(piece.offset)
-      file.readFully(data)
+      file.readFully(encoded)
+      val data = new Array[Byte](piece.bytes)
+      val stream = streams.wrapStream(id, new ByteArrayInputStream(encoded))
+      try {
+        if (stream.readNBytes(data, 0, data.length) < data.length) throw new EOFException(s"$path ends inside a block")
+      } finally stream.close()
       data
     }
 
@@ -73,7 +88,9 @@ final class SpillFile(kernel: HftaKernel, strides: Array[Int], level: Int) {
 }
 
 object SpillFile {
-  private final case class Piece(offset: Long, bytes: Int)
+
+  /** @param stored bytes in the file, where a block of `bytes` bytes is */
+  private final case class Piece(offset: Long, stored: Int, bytes: Int)
 
   private val Bits = 4
 
@@ -83,5 +100,9 @@ object SpillFile {
   /** Levels there are hash bits for. */
   val Levels: Int = 64 / Bits
 
-  private val BlockBytes = 8 << 10
+  private val SmallestBlock = 8 << 10
+  private val LargestBlock = 32 << 10
+
+  /** Bytes of the blocks of one file that are being filled, where these are not very many. */
+  private val OpenBytes = 2 << 20
 }

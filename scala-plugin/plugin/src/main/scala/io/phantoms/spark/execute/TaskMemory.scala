@@ -15,12 +15,25 @@ import io.phantoms.spark.shims.SparkInternals
  * @param what named in the message of a refusal
  * @param overdraft bytes, in reservations of at most `largest`, that are taken even when refused: what a task cannot
  *   work without
+ * @param headroom bytes that are left to others of the task: operators above need some to start with, and unlike Spark's
+ *   own maps this does not give memory up for them
  */
-final class TaskMemory(context: TaskContext, manager: TaskMemoryManager, what: String, overdraft: Long, largest: Long)
-    extends MemoryConsumer(manager, manager.pageSizeBytes(), MemoryMode.ON_HEAP)
+final class TaskMemory(
+    context: TaskContext,
+    manager: TaskMemoryManager,
+    what: String,
+    overdraft: Long,
+    largest: Long,
+    headroom: Long
+) extends MemoryConsumer(manager, manager.pageSizeBytes(), MemoryMode.ON_HEAP)
     with MemoryReserve {
-  def this(context: TaskContext, what: String, overdraft: Long, largest: Long = TaskMemory.Small) =
-    this(context, SparkInternals.taskMemoryManager(context), what, overdraft, largest)
+  def this(
+      context: TaskContext,
+      what: String,
+      overdraft: Long,
+      largest: Long = TaskMemory.Small,
+      headroom: Long = 0L
+  ) = this(context, SparkInternals.taskMemoryManager(context), what, overdraft, largest, headroom)
 
   context.addTaskCompletionListener[Unit](_ => freeMemory(getUsed))
 
@@ -40,10 +53,11 @@ final class TaskMemory(context: TaskContext, manager: TaskMemoryManager, what: S
 
   /** Reserves all of `bytes` or nothing. */
   def tryReserve(bytes: Long): Boolean = {
-    val got = acquireMemory(bytes)
-    if (got < bytes) freeMemory(got)
+    val got = acquireMemory(bytes + headroom)
+    val granted = got >= bytes + headroom
+    freeMemory(if (granted) headroom else got)
     peak = math.max(peak, getUsed)
-    got >= bytes
+    granted
   }
 
   override def release(bytes: Long): Unit = {
@@ -57,4 +71,7 @@ object TaskMemory {
 
   /** Bytes up to which a reservation may be overdrawn by an operator that can free memory instead. */
   val Small: Long = 512L << 10
+
+  /** What Spark's aggregation or sort starts with: an index, a page, and one more. */
+  def headroom(context: TaskContext): Long = Small + 2 * SparkInternals.taskMemoryManager(context).pageSizeBytes()
 }

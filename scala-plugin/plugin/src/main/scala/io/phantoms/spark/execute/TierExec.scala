@@ -31,9 +31,11 @@ final case class TierExec(spec: SharedSpec, announced: Seq[Int], output: Seq[Att
   )
 
   override protected def doExecute(): RDD[InternalRow] = {
-    val (ours, ships, packed) = (spec, announced.toSet, LftaOptions.read(conf).packed)
+    val options = LftaOptions.read(conf, sparkContext)
+    val (ours, ships, packed) = (spec, announced.toSet, options.packed)
+    val kernels = Kernels.hfta(ours, Kernels.mode(conf))
     val task =
-      new MergeTask(ours, Kernels.hfta(ours, Kernels.mode(conf)), new TierBlocks(ours, ships, packed, _), metrics, None)
+      new MergeTask(ours, kernels, new TierBlocks(ours, ships, packed, _), metrics, None, options.share.merge)
     SharedMergeExec.received(ours, child).mapPartitionsWithIndex((partition, part) => task.run(partition, part))
   }
 

@@ -3,6 +3,7 @@ package io.phantoms.spark.rewrite
 import io.phantoms.spark.PhantomsSettings
 import io.phantoms.spark.choose.{Choice, ChoiceCache, Configuration, Notation, Problem}
 import io.phantoms.spark.detect.{DeclineReason, Workload}
+import io.phantoms.spark.execute.TaskShare
 import io.phantoms.spark.stats.{SamplingOptions, StatisticsProvider}
 
 import org.apache.spark.sql.SparkSession
@@ -36,7 +37,7 @@ object Sharing extends Sharing {
     StatisticsProvider.problem(
       session,
       workload.overRead,
-      settings.lftaMemory,
+      math.min(settings.lftaMemory, TaskShare.of(session.sparkContext).tables),
       SamplingOptions(settings.sample, settings.sampleRows),
       settings.observing,
       settings.machine

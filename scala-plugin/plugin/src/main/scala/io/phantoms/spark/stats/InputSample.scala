@@ -19,7 +19,25 @@ final case class PartitionSample(
     read: Long,
     exhausted: Boolean,
     bytes: Long
-)
+) {
+
+  /**
+   * All of it as plain numbers. Task results go through the serializer of the user's choice, which may know no class that
+   * was not registered with it (`spark.kryo.registrationRequired`).
+   */
+  def toLongs: Array[Long] =
+    Array(contiguous.toLong, passed, read, if (exhausted) 1L else 0L, bytes, hashes.length.toLong) ++ hashes ++ rejected
+}
+
+object PartitionSample {
+  private val Header = 6
+
+  /** What [[PartitionSample.toLongs]] made. */
+  def of(longs: Array[Long]): PartitionSample = {
+    val (hashes, rejected) = longs.drop(Header).splitAt(longs(Header - 1).toInt)
+    PartitionSample(hashes, longs(0).toInt, rejected, longs(1), longs(2), longs(3) == 1L, longs(4))
+  }
+}
 
 /**
  * A bounded sample of an input, kept as one hash per row and key, so that the groups of any set of keys can be

@@ -3,7 +3,7 @@ package io.phantoms.spark.stats
 import org.json4s._
 
 /**
- * Reads the fields of statistics in JSON.
+ * Reads the fields of statistics in JSON. Errors do not quote what a field holds.
  *
  * @param bad throws what a field that cannot be read means to the reader, given a text that says why
  */
@@ -27,6 +27,6 @@ private[stats] final class JsonFields(bad: String => Nothing) {
       case JDecimal(d) => d.toDouble
       case _ => bad(s"""field "$field" is not a number""")
     }
-    if (n >= least && !n.isInfinite) n else bad(s"""field "$field" is $n; it must be at least $least""")
+    if (n >= least && !n.isInfinite) n else bad(s"""field "$field" is out of range; it must be at least $least""")
   }
 }

@@ -2,7 +2,6 @@ package io.phantoms.spark.stats
 
 import java.io.IOException
 import java.net.URI
-import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file._
 import java.util.UUID
 import java.util.concurrent.{ConcurrentHashMap, TimeUnit}
@@ -12,6 +11,8 @@ import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import org.apache.spark.internal.Logging
+
+import io.phantoms.spark.SmallFile
 
 /**
  * Observations in files of the driver, one JSON file an input. They are written by a thread of their own, each as a whole
@@ -91,7 +92,7 @@ private[stats] final class ObservationFiles extends Logging {
   }
 
   private def write(file: Path, stored: StoredObservation): Unit = {
-    val folder = Files.createDirectories(file.getParent)
+    val folder = PrivateFiles.createDirectories(file.getParent)
     val now = state(file)
     // Another application may have been here since.
     val merged = if (now.isEmpty) Right(stored) else read(file).map(_.updated(stored))
@@ -100,9 +101,12 @@ private[stats] final class ObservationFiles extends Logging {
       case Right(_) if now.isEmpty && isFull(folder) =>
         warnOnce(s"$folder full", s"$folder has $MostFiles observed inputs already; no more are written.")
       case Right(whole) =>
+        val text = ObservationJson.render(whole)
+        // Nobody could read it again.
+        if (text.length > MostBytes) throw new IOException(s"${file.getFileName} would have ${text.length} characters")
         val aside = folder.resolve(s".${file.getFileName}.${UUID.randomUUID()}.tmp")
         try {
-          Files.write(aside, ObservationJson.render(whole).getBytes(UTF_8))
+          PrivateFiles.write(aside, text)
           try Files.move(aside, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING)
           catch {
             case _: AtomicMoveNotSupportedException => Files.move(aside, file, StandardCopyOption.REPLACE_EXISTING)
@@ -113,17 +117,23 @@ private[stats] final class ObservationFiles extends Logging {
   }
 
   /** What a file says of the input that it has its name of. */
-  private def read(file: Path): Either[String, StoredObservation] =
-    try {
-      val stored = ObservationJson.parse(new String(Files.readAllBytes(file), UTF_8))
-      if (file.getFileName.toString != name(stored.key))
-        throw new ObservationJson.Unreadable("it is about another input than its name says")
-      Right(stored)
-    } catch {
-      case e @ (_: ObservationJson.Unreadable | _: IOException) =>
-        warnOnce(file.toString, s"$file cannot be used as observed statistics and is left alone: ${e.getMessage}.")
-        Left(e.getMessage)
+  private def read(file: Path): Either[String, StoredObservation] = {
+    val stored =
+      try {
+        SmallFile.read(file, MostBytes).left.map(no => s"it ${no.why}").flatMap { text =>
+          val said = ObservationJson.parse(text)
+          if (file.getFileName.toString == name(said.key)) Right(said)
+          else Left("it is about another input than its name says")
+        }
+      } catch {
+        case e: ObservationJson.Unreadable => Left(e.getMessage)
+        case e if SmallFile.isFailure(e) => Left(s"reading it failed (${e.getClass.getSimpleName})")
+      }
+    stored.left.foreach { why =>
+      warnOnce(file.toString, s"$file cannot be used as observed statistics and is left alone: $why.")
     }
+    stored
+  }
 
   private def ours(directory: String): Seq[Path] = folder(directory).toSeq.flatMap { folder =>
     try listed(folder).take(MostFiles)
@@ -144,17 +154,12 @@ private[stats] final class ObservationFiles extends Logging {
   }
 
   private def folder(directory: String): Option[Path] =
-    try Some(if (directory.startsWith("file:")) Paths.get(URI.create(directory)) else plain(directory))
+    try Some(local(directory))
     catch {
       case NonFatal(e) =>
         warnOnce(directory, s"$directory is no directory of the driver, observed statistics stay in memory: $e")
         None
     }
-
-  private def plain(directory: String): Path = {
-    if (directory.contains("://")) throw new IllegalArgumentException("only local directories can be used")
-    Paths.get(directory)
-  }
 
   private def remember(file: Path, s: State): Unit = { val _ = seen.put(file, s) }
 
@@ -168,15 +173,36 @@ private[stats] final class ObservationFiles extends Logging {
     if (warned.size < MostFiles && warned.add(what)) logWarning(s"spark-phantoms: $message")
 }
 
-private object ObservationFiles {
+object ObservationFiles {
   private val Prefix = "observed-"
 
+  /** Bytes of one file: an input with a thousand groupings has some hundred thousand. */
+  private[stats] val MostBytes: Int = 8 << 20
+
+  /** A value of `spark.phantoms.stats.path` with the home directory for its `~`, or an error that says what to write. */
+  def checkedPath(value: String): String = {
+    def refuse(why: String) =
+      throw new IllegalArgumentException(s"spark.phantoms.stats.path: '$value' $why")
+    if (value.nonEmpty && value.isBlank)
+      refuse("is blank: name a directory, or leave it empty to keep statistics in memory.")
+    if (value != value.strip) refuse("begins or ends with a blank: leave it out.")
+    if (value == "~" || value.startsWith("~/")) System.getProperty("user.home") + value.drop(1)
+    else if (value.startsWith("~"))
+      refuse("is another user's home directory: write its whole path, or ~/ for your own.")
+    else value
+  }
+
+  private def local(directory: String): Path =
+    if (directory.startsWith("file:")) Paths.get(URI.create(directory))
+    else if (directory.contains("://")) throw new IllegalArgumentException("only local directories can be used")
+    else Paths.get(directory)
+
   /** Files of one directory: filters that change from day to day would fill it. */
-  val MostFiles = 4096
+  private[stats] val MostFiles = 4096
 
   private val MostSeconds = 5L
 
-  final case class State(modified: attribute.FileTime, size: Long, file: String)
+  private[stats] final case class State(modified: attribute.FileTime, size: Long, file: String)
 
-  def name(key: ObservedKey): String = s"$Prefix${key.digest}.json"
+  private[stats] def name(key: ObservedKey): String = s"$Prefix${key.digest}.json"
 }

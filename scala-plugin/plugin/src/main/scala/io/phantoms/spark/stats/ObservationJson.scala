@@ -3,6 +3,8 @@ package io.phantoms.spark.stats
 import org.json4s._
 import org.json4s.jackson.JsonMethods
 
+import io.phantoms.spark.StrictJson
+
 /** Observations as JSON: one input a file, or a list of them. */
 private[stats] object ObservationJson {
   val Format = "phantoms-observed"
@@ -47,13 +49,11 @@ private[stats] object ObservationJson {
 
   /** @throws Unreadable with a sentence for people */
   def parse(text: String): StoredObservation = {
-    val json =
-      try JsonMethods.parse(text)
-      catch { case e: Exception => bad(s"it is not valid JSON (${firstLine(e)})") }
+    val json = StrictJson.parse(text).fold(why => bad(s"it $why"), identity)
     if (json \ "format" != JString(Format)) bad(s"""its "format" is not "$Format"""")
     json \ "version" match {
       case JInt(v) if v == Version =>
-      case JInt(v) => bad(s"it has format version $v, and this release reads version $Version")
+      case JInt(v) if v.isValidInt => bad(s"it has format version $v, and this release reads version $Version")
       case _ => bad("""it has no "version"""")
     }
     fromJson(json)
@@ -89,7 +89,4 @@ private[stats] object ObservationJson {
 
   private def bad(why: String): Nothing = throw new Unreadable(why)
   private val fields = new JsonFields(why => bad(s"its $why"))
-
-  private def firstLine(e: Exception): String =
-    Option(e.getMessage).flatMap(_.linesIterator.nextOption()).getOrElse(e.getClass.getSimpleName).take(100)
 }

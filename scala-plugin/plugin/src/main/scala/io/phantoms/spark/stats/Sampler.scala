@@ -143,7 +143,7 @@ object Sampler extends Logging {
       val chosen = order.slice(visited.size, visited.size + Partitions)
       val share = math.max(1, options.rows / math.min(Partitions, count))
       visited ++= described(session.sparkContext) {
-        session.sparkContext.runJob(rdd, reader(hashes.size, share), chosen).toIndexedSeq
+        session.sparkContext.runJob(rdd, reader(hashes.size, share), chosen).toIndexedSeq.map(PartitionSample.of)
       }
       round += 1
     }
@@ -178,8 +178,8 @@ object Sampler extends Logging {
     finally context.setLocalProperty(key, before)
   }
 
-  /** The task. Holds no reference to a plan or a session. */
-  private def reader(width: Int, keep: Int): (TaskContext, Iterator[InternalRow]) => PartitionSample = {
+  /** The task, which answers [[PartitionSample.toLongs]]. Holds no reference to a plan or a session. */
+  private def reader(width: Int, keep: Int): (TaskContext, Iterator[InternalRow]) => Array[Long] = {
     (context: TaskContext, rows: Iterator[InternalRow]) =>
       val hashes = new ArrayBuilder.ofLong
       val rejected = new ArrayBuilder.ofLong
@@ -208,6 +208,6 @@ object Sampler extends Logging {
         read,
         exhausted,
         context.taskMetrics().inputMetrics.bytesRead
-      )
+      ).toLongs
   }
 }

@@ -1,11 +1,11 @@
 package io.phantoms.spark.stats
 
-import java.nio.charset.StandardCharsets.UTF_8
-import java.nio.file.{Files, NoSuchFileException, Paths}
+import java.nio.file.Paths
 
 import scala.annotation.unused
 import scala.collection.immutable.BitSet
 import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
 
 import org.json4s._
 import org.json4s.jackson.JsonMethods
@@ -14,13 +14,16 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.sql.{Dataset, SparkSession => AnySession}
 import org.apache.spark.sql.classic.SparkSession
 
-import io.phantoms.spark.PhantomsConf
+import io.phantoms.spark.{PhantomsConf, SmallFile, StrictJson}
 
 /**
  * Statistics as the Python facade and scripts reach them. Every error is a [[StatisticsException]], an
  * IllegalArgumentException whose message begins with an error class.
  */
 object StatsApi extends Logging {
+
+  /** Bytes of a file that is loaded: what is observed of a thousand inputs has some millions. */
+  private val MostBytes = 64 << 20
 
   /** @param n rows of the table, at least 0 */
   def statsSetRows(session: AnySession, table: String, n: Double): Unit = {
@@ -83,7 +86,10 @@ object StatsApi extends Logging {
   )
 
   private def directory(session: AnySession): String =
-    session.conf.getOption(PhantomsConf.StatsPath.key).getOrElse("")
+    try session.asInstanceOf[SparkSession].sessionState.conf.getConf(PhantomsConf.StatsPath)
+    catch {
+      case e: IllegalArgumentException => throw new StatisticsException("PHANTOMS_STATISTICS_PATH", e.getMessage)
+    }
 
   /** Everything supplied and observed, as JSON (format `phantoms-statistics`, version 1). */
   def statsToJson(session: AnySession): String = {
@@ -93,31 +99,37 @@ object StatsApi extends Logging {
     JsonMethods.pretty(JObject(StatsRegistry.global.json.obj ++ more))
   }
 
-  /** Writes everything supplied and observed to a file of the driver's file system. */
-  def statsSaveJson(session: AnySession, path: String): Unit = {
-    val _ = Files.write(Paths.get(path), statsToJson(session).getBytes(UTF_8))
-  }
+  /** Writes everything supplied and observed to a file of the driver's file system; a new one is its owner's only. */
+  def statsSaveJson(session: AnySession, path: String): Unit =
+    PrivateFiles.write(Paths.get(path), statsToJson(session))
 
   /** Adds what [[statsSaveJson]] wrote; statistics of the same table or input are replaced. */
   def statsLoadJson(@unused session: AnySession, path: String): Unit = {
-    val text =
-      try new String(Files.readAllBytes(Paths.get(path)), UTF_8)
-      catch {
-        case _: NoSuchFileException =>
+    val text = SmallFile.read(path, MostBytes).fold(
+      {
+        case SmallFile.Missing =>
           throw new StatisticsException("PHANTOMS_STATISTICS_NOT_FOUND", s"there is no file $path")
-      }
-    val observed = loadedObservations(text)
-    StatsRegistry.global.addJson(text)
-    observed.foreach(ObservationStore.global.add)
+        case no => throw new StatisticsException("PHANTOMS_STATISTICS_UNREADABLE", s"the file $path ${no.why}")
+      },
+      identity
+    )
+    try {
+      val observed = loadedObservations(text)
+      StatsRegistry.global.addJson(text)
+      observed.foreach(ObservationStore.global.add)
+    } catch {
+      case e if !NonFatal(e) && SmallFile.isFailure(e) =>
+        throw new StatisticsException("PHANTOMS_STATISTICS_UNREADABLE", s"the file $path is too much for the driver")
+    }
   }
 
   // What else may be wrong with the text, the registry says.
   private def loadedObservations(text: String): Seq[StoredObservation] =
     try {
-      JsonMethods.parseOpt(text).map(_ \ "observed") match {
-        case Some(JArray(items)) => items.map(ObservationJson.fromJson)
-        case Some(JNothing) | None => Nil
-        case Some(_) => throw new ObservationJson.Unreadable("it is no list")
+      StrictJson.parse(text).map(_ \ "observed") match {
+        case Right(JArray(items)) => items.map(ObservationJson.fromJson)
+        case Right(JNothing) | Left(_) => Nil
+        case Right(_) => throw new ObservationJson.Unreadable("it is no list")
       }
     } catch {
       case e: ObservationJson.Unreadable =>

@@ -5,6 +5,8 @@ import java.util.concurrent.atomic.AtomicReference
 import org.json4s._
 import org.json4s.jackson.JsonMethods
 
+import io.phantoms.spark.StrictJson
+
 /**
  * What the user said about a table.
  *
@@ -91,13 +93,11 @@ object StatsRegistry {
 
   private def parse(text: String): Seq[SuppliedStatistics] = {
     def bad(what: String) = throw new StatisticsException("PHANTOMS_STATISTICS_FORMAT", what)
-    val json =
-      try JsonMethods.parse(text)
-      catch { case e: Exception => bad(s"statistics are not valid JSON: ${e.getMessage}") }
+    val json = StrictJson.parse(text).fold(why => bad(s"the text $why"), identity)
     if (json \ "format" != JString(Format)) bad(s"""not a statistics file: "format" is not "$Format"""")
     json \ "version" match {
       case JInt(v) if v.toInt == Version =>
-      case JInt(v) => bad(s"statistics of format version $v; this release reads version $Version")
+      case JInt(v) if v.isValidInt => bad(s"statistics of format version $v; this release reads version $Version")
       case _ => bad("""statistics without a "version"""")
     }
     val fields = new JsonFields(bad(_))

@@ -3,6 +3,7 @@ package io.phantoms.spark.stats
 import java.io.File
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path}
+import java.nio.file.attribute.PosixFilePermissions
 
 import scala.jdk.CollectionConverters._
 
@@ -95,6 +96,23 @@ final class ObservedFilesSuite extends AnyFunSuite with ObservedSession {
     ))
   }
 
+  test("files are their owner's only, and so are the directories made for them") {
+    write("private", 2000)
+    run("private")
+    def permissions(path: Path): String = PosixFilePermissions.toString(Files.getPosixFilePermissions(path))
+    assert(files.size == 1 && permissions(files.head.toPath) == "rw-------")
+    assert(Seq(directory, directory.getParent).map(permissions).toSet == Set("rwx------"))
+    // One that is there is somebody's choice.
+    directory = Files.createTempDirectory("phantoms-observed")
+    Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxr-xr-x"))
+    spark.conf.set("spark.phantoms.stats.path", directory.toString)
+    run("private")
+    assert(permissions(directory) == "rwxr-xr-x" && permissions(files.head.toPath) == "rw-------")
+    val saved = directory.resolve("saved.json")
+    StatsApi.statsSaveJson(spark, saved.toString)
+    assert(permissions(saved) == "rw-------")
+  }
+
   test("another application's newer observations are seen") {
     write("shared", 20000)
     run("shared")
@@ -150,7 +168,9 @@ final class ObservedFilesSuite extends AnyFunSuite with ObservedSession {
       good.replace("\"version\" : 1", "\"version\" : 2") -> "format version 2",
       good.replace("\"groups\"", "\"gruppen\"") -> "groups",
       good.replaceFirst("\"rows\" : [0-9.]+", "\"rows\" : -5.0") -> "at least 0",
-      good.replaceFirst("\"source\" : \"", "\"source\" : \"other ") -> "another input"
+      good.replaceFirst("\"source\" : \"", "\"source\" : \"other ") -> "another input",
+      good.replaceFirst("\"rows\" :", "\"rows\" : 1.0, \"rows\" :") -> "twice",
+      " " * (ObservationFiles.MostBytes + 1) -> "more than"
     )
     bad.foreach { case (content, why) =>
       assert(content != good)
