@@ -137,7 +137,9 @@ class ChoiceCacheSuite extends AnyFunSuite {
 
   test("what is forgotten makes room, and nothing is left after clear") {
     val choices = cache(8)
-    Scales.foreach(scale => choices.choose(problem(new Counting(1e6, scale, 1, Some(s"input $scale"))), "auto", -1, 0.2))
+    Scales.foreach(scale =>
+      choices.choose(problem(new Counting(1e6, scale, 1, Some(s"input $scale"))), "auto", -1, 0.2)
+    )
     assert(choices.size == 8 && choices.held <= 8 * 1080L * 4 / 3)
     choices.clear()
     assert(choices.size == 0 && choices.held == 0)

@@ -189,11 +189,11 @@ object PhantomsRule {
   private val warnings = new WeakHashMap[SparkSession, Kept[String, Unit]]
 
   /** Bytes of what a session was warned of: values that are wrong may be different ones each time. */
-  private[rewrite] val WarnedBytes = 64L << 10
+  private[spark] val WarnedBytes = 64L << 10
 
   private def none = new Kept[String, Unit](WarnedBytes, (key, _) => PlanningMemory.weigh(key))
 
-  private[rewrite] def warnedIn(session: SparkSession): Kept[String, Unit] =
+  private[spark] def warnedIn(session: SparkSession): Kept[String, Unit] =
     if (session == null) none else warnings.synchronized(warnings.computeIfAbsent(session, _ => none))
 
   /** One line naming an operator, without the ids that change from plan to plan. */

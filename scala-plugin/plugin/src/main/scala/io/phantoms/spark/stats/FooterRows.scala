@@ -13,6 +13,7 @@ import io.phantoms.spark.keep.Kept
  * per state of a file, so that only the first query over it pays for that.
  */
 private[stats] object FooterRows {
+
   /** A file in one state. */
   private final case class State(path: String, length: Long, modified: Long)
 
