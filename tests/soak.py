@@ -1,8 +1,8 @@
 """Plans and runs many different queries in one small driver, and says what stays in memory: ``make soak``.
 
-Every query has groupings, functions and a filter of its own, as those of a notebook or of a report generator: nothing that is
-remembered of one helps the next, everything that is not forgotten adds up. Exits with 1 where heap or metaspace, after a
-collection, still grow when everything that has a bound has reached it.
+Every query has groupings, functions and a filter of its own, as those of a notebook or of a report generator: nothing
+that is remembered of one helps the next, everything that is not forgotten adds up. Exits with 1 where heap or
+metaspace, after a collection, still grow when everything that has a bound has reached it.
 """
 
 from __future__ import annotations
@@ -36,6 +36,9 @@ CONFS = {
     "spark.phantoms.minSavings": "-1",
     "spark.phantoms.strict": "true",
 }
+
+# MiB by which a collection may leave more than another one.
+SLACK = {"heap": 24, "metaspace": 8}
 
 
 def query(number: int) -> str:
@@ -95,15 +98,29 @@ def soak(queries: int, every: int, rows: int) -> list[dict[str, Any]]:
     return points
 
 
+def growth(points: list[dict[str, Any]]) -> list[str]:
+    """What still grows: the last third of the points beside the third before it."""
+    third = len(points) // 3
+    if third == 0:
+        return []
+    before, after = points[-2 * third : -third], points[-third:]
+    return [
+        f"{what} grew from {least} to {most} MiB"
+        for what, slack in SLACK.items()
+        if (most := max(p[what] for p in after)) > (least := max(p[what] for p in before)) + slack
+    ]
+
+
 def main() -> int:
     """Run it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--queries", type=int, default=500)
-    parser.add_argument("--every", type=int, default=50)
-    parser.add_argument("--rows", type=int, default=40_000)
+    parser.add_argument("--every", type=int, default=50, help="queries between two looks at the memory")
+    parser.add_argument("--rows", type=int, default=40_000, help="of the table")
     arguments = parser.parse_args()
-    soak(arguments.queries, arguments.every, arguments.rows)
-    return 0
+    grown = growth(soak(arguments.queries, arguments.every, arguments.rows))
+    print("; ".join(grown) or "flat")
+    return 1 if grown else 0
 
 
 if __name__ == "__main__":
