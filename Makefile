@@ -9,8 +9,9 @@ REPEAT ?= 3
 SWEEP_ROWS ?= 2000000
 POINTS ?=
 RESUME ?=
+QUERIES ?= 500
 
-.PHONY: demo bench bench-tables bench-encodings bench-chooser sweep papers papers-smap papers-trees papers-windows test \
+.PHONY: demo bench bench-tables bench-encodings bench-chooser sweep papers papers-smap papers-trees papers-windows test soak \
   lint-scala test-scala test-python lint jar docs-conf clean help
 
 help:
@@ -24,6 +25,7 @@ help:
 	@echo "make bench-encodings PARQUET=dir SQL=file"
 	@echo "                                    what a query's blocks weigh, and what encoding them costs"
 	@echo "make test                           Scala and Python suites and linters"
+	@echo "make soak [QUERIES=500]             different queries in a driver of 1 GiB: what stays in memory"
 	@echo "make jar | docs-conf | clean"
 
 # The editable install runs the build hook, which builds the jar.
@@ -91,6 +93,10 @@ lint: $(VENV)/.dev
 
 test-python: $(VENV)/.dev jar
 	$(PY) -m pytest
+
+# Short forms are in the suites: PlanningMemorySuite weighs what stays.
+soak: $(VENV)/.dev jar
+	$(PY) tests/soak.py --queries $(QUERIES)
 
 docs-conf:
 	./build/sbt "plugin/Test/runMain io.phantoms.spark.ConfDocs docs/configuration.md"

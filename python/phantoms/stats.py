@@ -245,7 +245,7 @@ def load(path: str | Path, *, spark: SparkSession | None = None) -> None:
 
 
 def clear(*, spark: SparkSession | None = None) -> None:
-    """Forget all supplied, sampled and observed statistics.
+    """Forget all supplied, sampled and observed statistics, and the choices made with them.
 
     The files of observed ones in the directory ``spark.phantoms.stats.path`` are deleted; other files there stay.
     """

@@ -140,7 +140,7 @@ object PhantomsConf {
     .version(Since).booleanConf.createWithDefault(true)
 
   val SampleRows = SQLConf.buildConf("spark.phantoms.stats.sample.rows")
-    .doc("Most rows read for one sample.")
+    .doc("Most rows kept of one sample; fewer where it has so many keys that more than 3 million values were kept.")
     .version(Since).intConf
     .checkValue(r => r >= 1000 && r <= 10000000, "Give a number of rows between 1000 and 10000000.")
     .createWithDefault(SamplingOptions.DefaultRows)

@@ -1,8 +1,8 @@
 package io.phantoms.spark.choose
 
-import java.util.{LinkedHashMap, Map => JavaMap}
-
 import scala.collection.immutable.BitSet
+
+import io.phantoms.spark.keep.Kept
 
 /**
  * Choices made before, so that a job planned again (each action plans its own) does not search again.
@@ -14,21 +14,24 @@ import scala.collection.immutable.BitSet
  * another configuration is other code, which has to be generated, compiled and to become hot: that costs as much as many
  * runs gain from it. So a workload keeps its configuration until another promises a clear gain.
  *
- * @param capacity choices kept, the least recently used goes first
+ * @param bound bytes of all choices and configurations in use; those not used for the longest time go first
+ * @param weigh bytes of everything that can be reached from an object
  */
-final class ChoiceCache(capacity: Int) {
+final class ChoiceCache(bound: Long, weigh: AnyRef => Long) {
   import ChoiceCache.{Key, Workload}
 
-  private final class Recent[K, V] {
-    private val entries = new LinkedHashMap[K, V](16, 0.75f, true) {
-      override def removeEldestEntry(eldest: JavaMap.Entry[K, V]): Boolean = size() > capacity
-    }
-    def get(key: K): Option[V] = synchronized(Option(entries.get(key)))
-    def put(key: K, value: V): Unit = synchronized { val _ = entries.put(key, value) }
-  }
+  private val kept = new Kept[Key, Choice](bound - bound / 4, (k, c) => weigh((k, c)))
+  private val inUse = new Kept[Workload, Configuration](bound / 4, (w, c) => weigh((w, c)))
 
-  private val kept = new Recent[Key, Choice]
-  private val inUse = new Recent[Workload, Configuration]
+  /** Bytes that all of them hold. */
+  def held: Long = kept.held + inUse.held
+
+  def size: Int = kept.size
+
+  def clear(): Unit = {
+    kept.clear()
+    inUse.clear()
+  }
 
   /**
    * [[Chooser.choose]], or what it answered the last time, or the configuration in use.
@@ -43,10 +46,13 @@ final class ChoiceCache(capacity: Int) {
       val best = Chooser.choose(problem, algorithm, minSavings)
       val observed = problem.statistics.revision != 0
       val chosen = if (observed && minGain > 0) steady(problem, best, workload, minGain) else best
+      chosen.configuration.foreach(_.complete)
       kept.put(key, chosen)
       chosen
     }
-    if (workload.subject.nonEmpty) choice.configuration.foreach(inUse.put(workload, _))
+    if (workload.subject.nonEmpty) choice.configuration.foreach { c =>
+      if (!inUse.get(workload).contains(c)) inUse.put(workload, c)
+    }
     choice
   }
 
@@ -56,7 +62,7 @@ final class ChoiceCache(capacity: Int) {
       .filterNot(best.configuration.contains)
       .flatMap { configuration =>
         val cost = Chooser.estimate(problem, configuration).elapsed
-        val newest = best.configuration.map(c => RunnerUp(s"a new plan ${Notation(problem).render(c)}", best.cost))
+        val newest = best.configuration.map(RunnerUp("a new plan", best.cost, problem, _))
         val stayed = best.copy(configuration = Some(configuration), cost = cost, runnerUp = newest)
         Option.when(
           newest.nonEmpty && best.cost > cost * (1 - minGain) &&

@@ -48,7 +48,7 @@ object Chooser {
 
     // Of all tasks.
     def work: Double = estimate.relations.iterator.map(_.cost).sum
-    def runnerUp(problem: Problem): RunnerUp = RunnerUp(s"$name ${Notation(problem).render(configuration)}", cost)
+    def runnerUp(problem: Problem): RunnerUp = RunnerUp(name, cost, problem, configuration)
   }
 
   /** The algorithm's answer, then the others it looked at. */

@@ -208,6 +208,12 @@ final case class Configuration(relations: Vector[Relation]) {
 
   def children(parent: Int): Vector[Int] = childrenOf(parent)
 
+  /** The same; what it makes when first asked has been made, so that it can be weighed. */
+  private[choose] def complete: Configuration = {
+    val _ = childrenOf
+    this
+  }
+
   /** Whether relation `i` is complete in the second reduce stage only. */
   def inSecondTier(i: Int): Boolean =
     relations(i).isSecondTier || (relations(i).isDerived && inSecondTier(relations(i).parent))
@@ -252,20 +258,23 @@ final case class Choice(
   def savings: Double = if (costWithout <= 0) 0.0 else 1.0 - cost / costWithout
 }
 
-/** An answer that was not taken, and what it was expected to cost in nanoseconds of elapsed time. */
-final class RunnerUp private (describe: => String, val cost: Double) {
+/**
+ * An answer that was not taken. Remembered with the choice: it holds what a description takes and nothing else.
+ *
+ * @param name what kind of answer
+ * @param cost what it was expected to cost, in nanoseconds of elapsed time
+ * @param shares what it would have maintained, if it shares at all and that is worth saying
+ */
+final case class RunnerUp(name: String, cost: Double, shares: Option[RunnerUp.Shares] = None) {
 
-  /** Written out when first asked for: that takes as long as a tenth of the choice. */
-  lazy val description: String = describe
-
-  override def equals(that: Any): Boolean = that match {
-    case r: RunnerUp => cost == r.cost && description == r.description
-    case _ => false
-  }
-  override def hashCode: Int = cost.hashCode
-  override def toString: String = s"RunnerUp($description, $cost)"
+  /** Written out when asked for: that takes as long as a tenth of the choice. */
+  def description: String =
+    shares.fold(name)(s => s"$name ${new Notation(s.attributes).render(s.configuration)}")
 }
 
 object RunnerUp {
-  def apply(description: => String, cost: Double): RunnerUp = new RunnerUp(description, cost)
+  final case class Shares(attributes: IndexedSeq[KeyAttribute], configuration: Configuration)
+
+  def apply(name: String, cost: Double, problem: Problem, configuration: Configuration): RunnerUp =
+    RunnerUp(name, cost, Some(Shares(problem.attributes, configuration)))
 }

@@ -33,19 +33,22 @@ class ChoiceCacheSuite extends AnyFunSuite {
     8
   )
 
+  /** Of so many choices, each of 1000 bytes and Kept's own 80; a quarter is for configurations in use. */
+  private def cache(choices: Int) = new ChoiceCache(choices * 1080L * 4 / 3, _ => 1000)
+
   test("the same problem is searched once, and answered the same") {
-    val cache = new ChoiceCache(4)
+    val choices = cache(4)
     val first = new Counting(1e6, 20)
-    val choice = cache.choose(problem(first), "auto", -1)
+    val choice = choices.choose(problem(first), "auto", -1)
     assert(first.unions > 0)
     val again = new Counting(1e6, 20)
-    assert(cache.choose(problem(again), "auto", -1) == choice)
+    assert(choices.choose(problem(again), "auto", -1) == choice)
     assert(again.unions == 0)
   }
 
   test("other statistics, another algorithm or other savings are other problems") {
-    val cache = new ChoiceCache(8)
-    cache.choose(problem(new Counting(1e6, 20)), "auto", -1)
+    val choices = cache(8)
+    choices.choose(problem(new Counting(1e6, 20)), "auto", -1)
     val others = Seq(
       (new Counting(2e6, 20), "auto", -1.0),
       (new Counting(1e6, 30), "auto", -1.0),
@@ -53,48 +56,48 @@ class ChoiceCacheSuite extends AnyFunSuite {
       (new Counting(1e6, 20), "auto", 0.5)
     )
     others.foreach { case (s, algorithm, savings) =>
-      cache.choose(problem(s), algorithm, savings)
+      choices.choose(problem(s), algorithm, savings)
       assert(s.unions > 0, s"$algorithm $savings")
     }
   }
 
   test("another machine is another problem, whichever of its constants differs") {
-    val cache = new ChoiceCache(16)
-    cache.choose(problem(new Counting(1e6, 20)), "auto", -1)
+    val choices = cache(16)
+    choices.choose(problem(new Counting(1e6, 20)), "auto", -1)
     MachineConstants.of(Machine()).foreach { case (name, value) =>
       val statistics = new Counting(1e6, 20)
       val machine = MachineConstants.replaced(Machine(), Seq(name -> 2 * value)).toOption.get
-      cache.choose(problem(statistics).copy(machine = machine), "auto", -1)
+      choices.choose(problem(statistics).copy(machine = machine), "auto", -1)
       assert(statistics.unions > 0, name)
     }
   }
 
   test("numbers that agree on all queries are others when their revision is") {
-    val cache = new ChoiceCache(4)
-    cache.choose(problem(new Counting(1e6, 20)), "auto", -1)
+    val choices = cache(4)
+    choices.choose(problem(new Counting(1e6, 20)), "auto", -1)
     val observed = new Counting(1e6, 20, revision = 1)
-    cache.choose(problem(observed), "auto", -1)
+    choices.choose(problem(observed), "auto", -1)
     assert(observed.unions > 0)
     val again = new Counting(1e6, 20, revision = 1)
-    cache.choose(problem(again), "auto", -1)
+    choices.choose(problem(again), "auto", -1)
     assert(again.unions == 0)
   }
 
   test("the least recently used choice is forgotten first") {
-    val cache = new ChoiceCache(1)
-    cache.choose(problem(new Counting(1e6, 20)), "auto", -1)
-    cache.choose(problem(new Counting(2e6, 20)), "auto", -1)
+    val choices = cache(1)
+    choices.choose(problem(new Counting(1e6, 20)), "auto", -1)
+    choices.choose(problem(new Counting(2e6, 20)), "auto", -1)
     val again = new Counting(1e6, 20)
-    cache.choose(problem(again), "auto", -1)
+    choices.choose(problem(again), "auto", -1)
     assert(again.unions > 0)
   }
 
   /** What is chosen as the numbers of one input grow with each execution, and what would be best each time. */
   private def growing(minGain: Double, subjects: Int => Option[String]): Seq[(Choice, Choice, Problem)] = {
-    val cache = new ChoiceCache(64)
+    val choices = cache(64)
     Scales.zipWithIndex.map { case (scale, i) =>
       val now = problem(new Counting(1e6, scale, i.toLong, subjects(i)))
-      (cache.choose(now, "auto", -1, minGain), Chooser.choose(now, "auto", -1), now)
+      (choices.choose(now, "auto", -1, minGain), Chooser.choose(now, "auto", -1), now)
     }
   }
 
@@ -125,22 +128,35 @@ class ChoiceCacheSuite extends AnyFunSuite {
     assert(growing(0.0, _ => Some("an input")).forall { case (chosen, best, _) => chosen == best })
     assert(growing(0.2, _ => None).forall { case (chosen, best, _) => chosen == best })
     assert(growing(0.2, i => Some(s"input $i")).forall { case (chosen, best, _) => chosen == best })
-    val cache = new ChoiceCache(64)
+    val choices = cache(64)
     Scales.foreach { scale =>
       val now = problem(new Counting(1e6, scale, 0, Some("an input")))
-      assert(cache.choose(now, "auto", -1, 0.2) == Chooser.choose(now, "auto", -1))
+      assert(choices.choose(now, "auto", -1, 0.2) == Chooser.choose(now, "auto", -1))
     }
   }
 
+  test("what is forgotten makes room, and nothing is left after clear") {
+    val choices = cache(8)
+    Scales.foreach(scale =>
+      choices.choose(problem(new Counting(1e6, scale, 1, Some(s"input $scale"))), "auto", -1, 0.2)
+    )
+    assert(choices.size == 8 && choices.held <= 8 * 1080L * 4 / 3)
+    choices.clear()
+    assert(choices.size == 0 && choices.held == 0)
+    val again = new Counting(1e6, Scales.last, 1, Some("an input"))
+    choices.choose(problem(again), "auto", -1, 0.2)
+    assert(again.unions > 0)
+  }
+
   test("what is not worth sharing by the newest numbers is not shared any more") {
-    val cache = new ChoiceCache(8)
+    val choices = cache(8)
     val few = problem(new Counting(1e6, 5, 1, Some("an input")))
     val many = problem(new Counting(1e6, 1e6, 2, Some("an input")))
     val savings = Seq(few, many).map(Chooser.choose(_, "auto", -1).savings)
     assert(savings.head > savings.last)
     val between = savings.sum / 2
-    assert(cache.choose(few, "auto", between, 0.2).configuration.nonEmpty)
-    assert(cache.choose(many, "auto", between, 0.2).configuration.isEmpty)
+    assert(choices.choose(few, "auto", between, 0.2).configuration.nonEmpty)
+    assert(choices.choose(many, "auto", between, 0.2).configuration.isEmpty)
   }
 }
 

@@ -1,13 +1,19 @@
 package io.phantoms.spark.shims;
 
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
 import java.util.function.Supplier;
 import org.apache.spark.TaskContext;
 import org.apache.spark.memory.TaskMemoryManager;
 import org.apache.spark.rdd.DeterministicLevel;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.codegen.CodeAndComment;
+import org.apache.spark.sql.catalyst.expressions.codegen.CodeGenerator$;
+import org.apache.spark.sql.catalyst.expressions.codegen.GeneratedClass;
 import org.apache.spark.sql.catalyst.optimizer.NormalizeFloatingNumbers$;
 import org.apache.spark.sql.internal.SQLConf;
+import scala.Tuple2;
 
 /** Members of Spark that Scala sees as private to Spark and Java does not. */
 public final class SparkInternals {
@@ -36,5 +42,30 @@ public final class SparkInternals {
     conf.setConfString("spark.sql.shuffle.orderIndependentChecksum.enabled", "false");
     conf.setConfString("spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch", "false");
     return SQLConf.withExistingConf(conf, body::get);
+  }
+
+  private static final Method COMPILER = compiler();
+
+  private static Method compiler() {
+    try {
+      Method method = CodeGenerator$.class.getDeclaredMethod("doCompile", CodeAndComment.class);
+      method.setAccessible(true);
+      return method;
+    } catch (ReflectiveOperationException | RuntimeException e) {
+      return null;
+    }
+  }
+
+  /**
+   * What Spark's compiler makes of a source, under the thread's class loader. Spark's cache of classes has no part in it, as
+   * it keeps a number of them and their sources, whatever their size; where this Spark has no such method, it has.
+   */
+  public static GeneratedClass compile(CodeAndComment source) throws Throwable {
+    if (COMPILER == null) return CodeGenerator$.MODULE$.compile(source)._1();
+    try {
+      return (GeneratedClass) ((Tuple2<?, ?>) COMPILER.invoke(CodeGenerator$.MODULE$, source))._1();
+    } catch (InvocationTargetException e) {
+      throw e.getCause();
+    }
   }
 }

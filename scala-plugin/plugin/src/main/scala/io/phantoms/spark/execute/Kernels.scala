@@ -8,7 +8,7 @@ import io.phantoms.spark.PhantomsConf
 
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.expressions.CodegenObjectFactoryMode
-import org.apache.spark.sql.catalyst.expressions.codegen.{CodeAndComment, CodeGenerator, GeneratedClass}
+import org.apache.spark.sql.catalyst.expressions.codegen.{CodeAndComment, GeneratedClass}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.DataType
 
@@ -18,11 +18,13 @@ import org.apache.spark.sql.types.DataType
  *
  * @param generated source and references; None: interpreted from the start
  * @param interpreted None: the generated class or an error
+ * @param compiled the class where it was compiled, so that it is there as long as the operator is
  */
 private[execute] final class Kernels[K](
     what: String,
     generated: Option[(CodeAndComment, Array[Any])],
-    interpreted: Option[() => K]
+    interpreted: Option[() => K],
+    @transient private val compiled: Option[GeneratedClass] = None
 ) extends Serializable
     with Logging {
 
@@ -67,9 +69,9 @@ private[execute] object Kernels extends Logging {
     case CodegenObjectFactoryMode.NO_CODEGEN =>
       logInfo(s"spark-phantoms: $what is interpreted, as spark.sql.codegen.factoryMode says")
       new Kernels(what, None, Some(interpreted))
-    case CodegenObjectFactoryMode.CODEGEN_ONLY => new Kernels(what, Some(compiled(generate)), None)
+    case CodegenObjectFactoryMode.CODEGEN_ONLY => compiled(what, generate, None)
     case _ =>
-      try new Kernels(what, Some(compiled(generate)), Some(interpreted))
+      try compiled(what, generate, Some(interpreted))
       catch {
         case e if isCompilation(e) =>
           logWarning(s"spark-phantoms: $what cannot be compiled and is interpreted, which is slower: ${cause(e)}")
@@ -94,17 +96,17 @@ private[execute] object Kernels extends Logging {
       new InterpretedHfta(spec)
     )
 
-  private def compiled(code: (CodeAndComment, Array[Any])): (CodeAndComment, Array[Any]) = {
-    val _ = CodeGenerator.compile(code._1)
+  private def compiled[K](what: String, code: (CodeAndComment, Array[Any]), other: Option[() => K]): Kernels[K] = {
+    val made = CompiledClasses.global.get(code._1)
     driverLoader = new WeakReference(Thread.currentThread.getContextClassLoader)
-    code
+    new Kernels(what, Some(code), other, Some(made))
   }
 
   /** What the driver compiled with, in its own process. */
   @volatile private var driverLoader = new WeakReference[ClassLoader](null)
 
   /**
-   * Spark keeps compiled classes by class loader, and tasks have one of their own even in the driver's process. Where it
+   * Classes are compiled under a class loader, and tasks have one of their own even in the driver's process. Where it
    * leaves all classes that the driver's can load to that one, the driver's class serves tasks as well, and a class of
    * megabytes is not compiled twice.
    */
@@ -113,10 +115,10 @@ private[execute] object Kernels extends Logging {
     val own = thread.getContextClassLoader
     val drivers = driverLoader.get
     if (drivers == null || !Iterator.iterate(own)(_.getParent).takeWhile(_ != null).exists(_ eq drivers)) {
-      CodeGenerator.compile(source)._1
+      CompiledClasses.global.get(source)
     } else {
       thread.setContextClassLoader(drivers)
-      try CodeGenerator.compile(source)._1
+      try CompiledClasses.global.get(source)
       finally thread.setContextClassLoader(own)
     }
   }

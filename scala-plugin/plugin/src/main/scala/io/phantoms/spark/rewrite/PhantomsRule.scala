@@ -1,7 +1,6 @@
 package io.phantoms.spark.rewrite
 
 import java.util.WeakHashMap
-import java.util.concurrent.ConcurrentHashMap
 
 import scala.collection.mutable
 import scala.util.control.NonFatal
@@ -9,6 +8,8 @@ import scala.util.control.NonFatal
 import io.phantoms.spark.{BuildInfo, PhantomsConf, PhantomsSettings}
 import io.phantoms.spark.detect._
 import io.phantoms.spark.detect.DeclineReason._
+import io.phantoms.spark.keep.Kept
+import io.phantoms.spark.stats.PlanningMemory
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.IntegerLiteral
@@ -171,18 +172,29 @@ final class PhantomsRule(
         )
     }
 
-  private def warnOnce(key: String, message: String): Unit = if (warned.add(key)) logWarning(message)
+  private def warnOnce(key: String, message: String): Unit = {
+    val isNew = warned.synchronized {
+      val isNew = warned.get(key).isEmpty
+      if (isNew) warned.put(key, ())
+      isNew
+    }
+    if (isNew) logWarning(message)
+  }
 }
 
 object PhantomsRule {
   private val MaxSubject = 120
 
   // Spark makes a session's rules anew for each plan; what a session was warned of has to outlive them.
-  private val warnings = new WeakHashMap[SparkSession, java.util.Set[String]]
+  private val warnings = new WeakHashMap[SparkSession, Kept[String, Unit]]
 
-  private def warnedIn(session: SparkSession): java.util.Set[String] =
-    if (session == null) ConcurrentHashMap.newKeySet[String]()
-    else warnings.synchronized(warnings.computeIfAbsent(session, _ => ConcurrentHashMap.newKeySet[String]()))
+  /** Bytes of what a session was warned of: values that are wrong may be different ones each time. */
+  private[spark] val WarnedBytes = 64L << 10
+
+  private def none = new Kept[String, Unit](WarnedBytes, (key, _) => PlanningMemory.weigh(key))
+
+  private[spark] def warnedIn(session: SparkSession): Kept[String, Unit] =
+    if (session == null) none else warnings.synchronized(warnings.computeIfAbsent(session, _ => none))
 
   /** One line naming an operator, without the ids that change from plan to plan. */
   def subject(operator: LogicalPlan): String = {

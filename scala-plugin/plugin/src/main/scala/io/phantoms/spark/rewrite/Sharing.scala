@@ -1,10 +1,10 @@
 package io.phantoms.spark.rewrite
 
 import io.phantoms.spark.PhantomsSettings
-import io.phantoms.spark.choose.{Choice, ChoiceCache, Configuration, Notation, Problem}
+import io.phantoms.spark.choose.{Choice, Configuration, Notation, Problem}
 import io.phantoms.spark.detect.{DeclineReason, Workload}
 import io.phantoms.spark.execute.TaskShare
-import io.phantoms.spark.stats.{SamplingOptions, StatisticsProvider}
+import io.phantoms.spark.stats.{PlanningMemory, SamplingOptions, StatisticsProvider}
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -30,8 +30,6 @@ trait Sharing {
 
 /** What a session gets: estimated statistics, the chooser, the shared operators. */
 object Sharing extends Sharing {
-  private val choices = new ChoiceCache(256)
-
   override def problem(session: SparkSession, workload: Workload, settings: PhantomsSettings): Problem = {
     val (rowWork, plainRowWork) = workload.rowWork
     StatisticsProvider.problem(
@@ -49,7 +47,7 @@ object Sharing extends Sharing {
   }
 
   override def choose(problem: Problem, settings: PhantomsSettings): Choice =
-    choices.choose(problem, settings.chooser, settings.minSavings, settings.observing.minGain)
+    PlanningMemory.choices.choose(problem, settings.chooser, settings.minSavings, settings.observing.minGain)
 
   override def build(
       workload: Workload,

@@ -1,27 +1,26 @@
 package io.phantoms.spark.stats
 
-import java.util.{Collections, LinkedHashMap, Map => JMap}
-
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.FileStatus
 import org.apache.orc.OrcFile
 import org.apache.parquet.hadoop.ParquetFileReader
 import org.apache.parquet.hadoop.util.HadoopInputFile
 
+import io.phantoms.spark.keep.Kept
+
 /**
  * Rows of files by their footers. Reading one takes milliseconds, and more from an object store: counts are remembered
  * per state of a file, so that only the first query over it pays for that.
  */
 private[stats] object FooterRows {
-  private val Most = 4096
 
   /** A file in one state. */
   private final case class State(path: String, length: Long, modified: Long)
 
-  private val known: JMap[State, java.lang.Long] =
-    Collections.synchronizedMap(new LinkedHashMap[State, java.lang.Long](16, 0.75f, true) {
-      override def removeEldestEntry(eldest: JMap.Entry[State, java.lang.Long]): Boolean = size > Most
-    })
+  private val known =
+    new Kept[State, java.lang.Long](PlanningMemory.FileBytes, (s, _) => 56 + PlanningMemory.weigh(s.path))
+
+  def clear(): Unit = known.clear()
 
   def parquet(file: FileStatus, conf: () => Configuration): Long = remembered(file) {
     val reader = ParquetFileReader.open(HadoopInputFile.fromStatus(file, conf()))
@@ -37,9 +36,9 @@ private[stats] object FooterRows {
 
   private def remembered(file: FileStatus)(read: => Long): Long = {
     val state = State(file.getPath.toString, file.getLen, file.getModificationTime)
-    Option(known.get(state)).map(_.longValue).getOrElse {
+    known.get(state).map(_.longValue).getOrElse {
       val rows = read
-      val _ = known.put(state, rows)
+      known.put(state, rows)
       rows
     }
   }

@@ -1,5 +1,7 @@
 package io.phantoms.spark.stats
 
+import scala.collection.immutable.BitSet
+
 /**
  * What one partition gave to a sample.
  *
@@ -80,12 +82,17 @@ final class InputSample(
   /** Rows kept. */
   val size: Int = chunkRows.sum
 
-  /** Longs held, the sample's weight in a cache. */
-  def weight: Long = partitions.iterator.map(p => p.hashes.length.toLong + p.rejected.length).sum + 16
+  private val ownBytes: Long = 200 + keys.iterator.map(24 + PlanningMemory.weigh(_)).sum +
+    partitions.iterator.map(p => 120 + 8L * (p.hashes.length + p.rejected.length)).sum +
+    (if (useRejected) chunks.iterator.map(24 + 8L * _.length).sum else 24L * chunks.size)
+
+  /** Bytes held: hashes, and what was worked out from them so far. */
+  def weight: Long = ownBytes + synchronized(profiles.size.toLong * InputSample.ProfileBytes)
 
   def covers(wanted: Iterable[String]): Boolean = wanted.forall(keys.contains)
 
-  private val profiles = scala.collection.mutable.HashMap.empty[(Set[Int], Boolean), InputSample.Profiles]
+  // By columns and whether it was looked at precisely.
+  private val profiles = scala.collection.mutable.HashMap.empty[(BitSet, Boolean), InputSample.Profiles]
 
   /**
    * Groups of a set of keys among `rows` rows.
@@ -119,12 +126,14 @@ final class InputSample(
   def flowLength(wanted: Seq[String], precise: Boolean = true): Double = profilesOf(wanted, precise).flowLength
 
   private def profilesOf(wanted: Seq[String], precise: Boolean): InputSample.Profiles = synchronized {
-    val columns = wanted.map(keys.indexOf).toSet
-    require(!columns.contains(-1), "a key that was not sampled")
-    profiles.getOrElse(
-      (columns, true),
-      profiles.getOrElseUpdate((columns, precise), compute(columns.toArray.sorted, precise))
-    )
+    val ordinals = wanted.map(keys.indexOf)
+    require(!ordinals.contains(-1), "a key that was not sampled")
+    val columns = BitSet.fromSpecific(ordinals)
+    profiles.get((columns, true)).orElse(profiles.get((columns, precise))).getOrElse {
+      val made = compute(columns.toArray, precise)
+      if (profiles.size < InputSample.MostProfiles) profiles.put((columns, precise), made)
+      made
+    }
   }
 
   /** Rows of input that a number of kept rows stand for where neighbours belong to the same groups. */
@@ -221,6 +230,12 @@ object InputSample {
 
   /** Flow lengths from here on are taken as clustering, not as noise. */
   val Clustered = 1.2
+
+  /** Sets of keys of which the result is remembered: twice a feeding graph's. */
+  private val MostProfiles = 4096
+
+  /** An entry of a map, its key, and two profiles of [[FrequencyProfile.MaxFrequency]] numbers. */
+  private val ProfileBytes = 600
 
   private final case class Profiles(rows: FrequencyProfile, collapsed: FrequencyProfile, flowLength: Double)
 }

@@ -10,6 +10,8 @@ import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
+import io.phantoms.spark.keep.Kept
+
 import org.apache.spark.internal.Logging
 
 import io.phantoms.spark.SmallFile
@@ -23,7 +25,10 @@ private[stats] final class ObservationFiles extends Logging {
   import ObservationFiles._
 
   /** State of each file when it was last read or written. */
-  private val seen = new ConcurrentHashMap[Path, State]
+  private val seen = new Kept[Path, State](
+    PlanningMemory.FileBytes,
+    (p, s) => 200 + 2 * PlanningMemory.weigh(p.toString) + PlanningMemory.weigh(s.file)
+  )
   private val warned = ConcurrentHashMap.newKeySet[String]()
   private val dirty = mutable.LinkedHashMap.empty[Path, StoredObservation]
   private var writer: Option[Thread] = None
@@ -31,7 +36,7 @@ private[stats] final class ObservationFiles extends Logging {
   /** What the file of an input holds, unless it is what was last read or written here. */
   def changed(directory: String, key: ObservedKey): Option[StoredObservation] =
     folder(directory).map(_.resolve(name(key))).flatMap { file =>
-      state(file).filter(s => seen.get(file) != s).flatMap { s =>
+      state(file).filter(s => !seen.get(file).contains(s)).flatMap { s =>
         remember(file, s)
         read(file).toOption
       }
@@ -161,7 +166,7 @@ private[stats] final class ObservationFiles extends Logging {
         None
     }
 
-  private def remember(file: Path, s: State): Unit = { val _ = seen.put(file, s) }
+  private def remember(file: Path, s: State): Unit = seen.put(file, s)
 
   private def state(file: Path): Option[State] =
     try {
@@ -170,7 +175,7 @@ private[stats] final class ObservationFiles extends Logging {
     } catch { case _: IOException => None }
 
   private def warnOnce(what: String, message: String): Unit =
-    if (warned.size < MostFiles && warned.add(what)) logWarning(s"spark-phantoms: $message")
+    if (warned.size < MostWarnings && warned.add(what)) logWarning(s"spark-phantoms: $message")
 }
 
 object ObservationFiles {
@@ -199,6 +204,9 @@ object ObservationFiles {
 
   /** Files of one directory: filters that change from day to day would fill it. */
   private[stats] val MostFiles = 4096
+
+  /** Of one kind each; what goes wrong with more files is not said. */
+  private val MostWarnings = 256
 
   private val MostSeconds = 5L
 

@@ -3,9 +3,9 @@ package io.phantoms.spark.stats
 import java.util.concurrent.atomic.AtomicLong
 
 import scala.collection.immutable.BitSet
-import scala.collection.mutable
 
 import io.phantoms.spark.choose.ObservedTables
+import io.phantoms.spark.keep.Kept
 
 /**
  * Observations of one input.
@@ -32,15 +32,16 @@ final case class StoredObservation(
  * Observations by input, those not used for the longest time dropped first. In memory, and in files where a session says
  * so ([[ObservationFiles]]). Safe for use by many threads; recording waits for no file.
  *
- * @param capacity most inputs
+ * @param bound bytes of what is kept in memory
  */
-final class ObservationStore(capacity: Int) {
+final class ObservationStore(bound: Long) {
   import ObservationStore.Entry
 
-  private val entries = mutable.LinkedHashMap.empty[ObservedKey, Entry]
+  private val entries =
+    new Kept[ObservedKey, Entry](bound - bound / 4, (k, e) => PlanningMemory.weigh((k, e.stored)))
 
   // Map sides that are done while the merge above them is not. Keys of their tables are ordinals into the input's.
-  private val waiting = mutable.LinkedHashMap.empty[ObservedInput, ObservedTables]
+  private val waiting = new Kept[ObservedInput, ObservedTables](bound / 4, (i, t) => PlanningMemory.weigh((i, t)))
   private val files = new ObservationFiles
 
   /** What is known of an input, of this state or of another one, and a number that changes with it. */
@@ -51,18 +52,13 @@ final class ObservationStore(capacity: Int) {
       // What another application saw of an older state does not replace what is known of this one.
       val known = entries.get(input.key).exists(_.stored.snapshot == input.snapshot)
       read.filter(_.snapshot == input.snapshot || !known).foreach(put)
-      entries.remove(input.key).map { e =>
-        entries.put(input.key, e)
-        (e.stored, e.revision)
-      }
+      entries.get(input.key).map(e => (e.stored, e.revision))
     }
   }
 
   /** All partitions of an execution's map side are done. Counts when its groups do. */
   def mapSide(input: ObservedInput, tables: ObservedTables): Unit = synchronized {
-    waiting.remove(input)
     waiting.put(input, tables)
-    while (waiting.size > ObservationStore.MostWaiting) waiting.remove(waiting.head._1)
   }
 
   /**
@@ -110,18 +106,17 @@ final class ObservationStore(capacity: Int) {
   def add(stored: StoredObservation): Unit = synchronized { val _ = put(stored) }
 
   private def put(later: StoredObservation): StoredObservation = {
-    val before = entries.remove(later.key)
+    val before = entries.get(later.key)
     val stored = before.fold(later)(_.stored.updated(later))
     val revision = before.filter(_.stored == stored).fold(ObservationStore.revisions.incrementAndGet())(_.revision)
     entries.put(later.key, Entry(stored, revision))
-    while (entries.size > capacity) entries.remove(entries.head._1)
     stored
   }
 
   /** Everything in memory, and in the files of a directory if one is given. */
   def all(directory: String): Seq[StoredObservation] = {
     if (directory.nonEmpty) files.readAll(directory).foreach(add)
-    synchronized(entries.values.map(_.stored).toSeq).sortBy(s => (s.key.source, s.key.shape, s.key.reading))
+    synchronized(entries.values.map(_.stored)).sortBy(s => (s.key.source, s.key.shape, s.key.reading))
   }
 
   /** Forgets everything, and deletes the files of a directory if one is given; files of others stay. */
@@ -133,6 +128,9 @@ final class ObservationStore(capacity: Int) {
     files.clear(directory)
   }
 
+  /** Bytes held in memory. */
+  def held: Long = entries.held + waiting.held
+
   /** Waits until everything recorded so far is in its files. */
   def flush(): Unit = files.flush()
 }
@@ -143,10 +141,8 @@ object ObservationStore {
   // Never given twice, so that no choice made with other numbers is taken for one made with these.
   private val revisions = new AtomicLong
 
-  private val MostWaiting = 64
-
   /** Of this application. */
-  val global = new ObservationStore(1024)
+  val global = new ObservationStore(PlanningMemory.ObservationBytes)
 
   Runtime.getRuntime.addShutdownHook(new Thread(() => global.flush(), "phantoms-observations"))
 }

@@ -5,10 +5,10 @@ import scala.collection.mutable
 private[stats] final case class SampleKey(identity: InputIdentity, keys: Set[String], rows: Int)
 
 /**
- * Samples by input snapshot, the least recently used dropped first. Bounded by the hashes it holds (8 bytes each), so
- * that the second planning of a query reads nothing. A sample that failed is remembered too: it would fail again.
+ * Samples by input snapshot, the least recently used dropped first, so that the second planning of a query reads nothing.
+ * A sample that failed is remembered too: it would fail again.
  *
- * @param capacity most hashes held
+ * @param capacity bytes of all samples and their keys. Samples grow with what they are asked: checked at each use
  */
 final class SampleCache(capacity: Long) {
   private val entries = mutable.LinkedHashMap.empty[SampleKey, Either[String, InputSample]]
@@ -26,7 +26,7 @@ final class SampleCache(capacity: Long) {
       val made = make
       synchronized {
         entries.put(SampleKey(identity, keys, rows), made)
-        while (entries.valuesIterator.map(weight).sum > capacity && entries.size > 1) entries.remove(entries.head._1)
+        shrink()
       }
       made
     }
@@ -36,20 +36,38 @@ final class SampleCache(capacity: Long) {
 
   def size: Int = synchronized(entries.size)
 
+  /** Bytes of everything in it. */
+  def held: Long = synchronized(entries.iterator.map { case (k, made) => weight(k, made) }.sum)
+
+  private def shrink(): Unit = {
+    var rest = held
+    while (rest > capacity) {
+      val (key, made) = entries.head
+      entries.remove(key)
+      rest -= weight(key, made)
+    }
+  }
+
   private def find(identity: InputIdentity, keys: Set[String], rows: Int): Option[Either[String, InputSample]] =
     synchronized {
       val hit = entries.find { case (k, sample) =>
         k.identity == identity && k.rows == rows && (k.keys == keys || (keys.subsetOf(k.keys) && sample.isRight))
       }
       hit.foreach { case (k, sample) => entries.remove(k); entries.put(k, sample) }
+      shrink()
       hit.map(_._2)
     }
 
-  private def weight(e: Either[String, InputSample]): Long = e.fold(_ => 16L, _.weight)
+  // An entry of the map, its key with a set of keys, and what was made.
+  private def weight(key: SampleKey, made: Either[String, InputSample]): Long = {
+    val identity = Seq(key.identity.source, key.identity.shape, key.identity.snapshot).map(PlanningMemory.weigh).sum
+    200 + identity + key.keys.iterator.map(40 + PlanningMemory.weigh(_)).sum +
+      made.fold(PlanningMemory.weigh, _.weight)
+  }
 }
 
 object SampleCache {
 
-  /** Of this application: 32 MB. */
-  val global = new SampleCache(4L << 20)
+  /** Of this application. */
+  val global = new SampleCache(PlanningMemory.SampleBytes)
 }

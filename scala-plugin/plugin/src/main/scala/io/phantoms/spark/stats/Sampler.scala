@@ -47,6 +47,11 @@ object Sampler extends Logging {
   private val Rounds = 3
   private val RejectedRows = 1024
 
+  // Kept by all partitions (half as many again where more had to be visited), and rejected by one. A sample that the cache
+  // has no room for would be taken again for each plan.
+  private val MostHashes = PlanningMemory.SampleBytes / 8 / 2
+  private val MostRejected = PlanningMemory.SampleBytes / 8 / 16 / (Partitions * Rounds)
+
   private val running = new ThreadLocal[java.lang.Boolean] {
     override def initialValue(): java.lang.Boolean = java.lang.Boolean.FALSE
   }
@@ -139,11 +144,13 @@ object Sampler extends Logging {
     val order = spread(count)
     var visited = IndexedSeq.empty[PartitionSample]
     var round = 0
-    while (round < Rounds && visited.size < count && visited.map(_.read).sum < options.rows / 2) {
+    val most = math.min(options.rows.toLong, MostHashes / math.max(1, hashes.size)).toInt
+    val rejected = math.min(RejectedRows.toLong, MostRejected / math.max(1, hashes.size)).toInt
+    while (round < Rounds && visited.size < count && visited.map(_.read).sum < most / 2) {
       val chosen = order.slice(visited.size, visited.size + Partitions)
-      val share = math.max(1, options.rows / math.min(Partitions, count))
+      val share = math.max(1, most / math.min(Partitions, count))
       visited ++= described(session.sparkContext) {
-        session.sparkContext.runJob(rdd, reader(hashes.size, share), chosen).toIndexedSeq.map(PartitionSample.of)
+        session.sparkContext.runJob(rdd, reader(hashes.size, share, rejected), chosen).toIndexedSeq.map(PartitionSample.of)
       }
       round += 1
     }
@@ -179,7 +186,7 @@ object Sampler extends Logging {
   }
 
   /** The task, which answers [[PartitionSample.toLongs]]. Holds no reference to a plan or a session. */
-  private def reader(width: Int, keep: Int): (TaskContext, Iterator[InternalRow]) => Array[Long] = {
+  private def reader(width: Int, keep: Int, reject: Int): (TaskContext, Iterator[InternalRow]) => Array[Long] = {
     (context: TaskContext, rows: Iterator[InternalRow]) =>
       val hashes = new ArrayBuilder.ofLong
       val rejected = new ArrayBuilder.ofLong
@@ -197,7 +204,7 @@ object Sampler extends Logging {
         if (row.getBoolean(width)) {
           if (passed < stretch || (passed - stretch) % Period < Run) { add(row, hashes); kept += 1 }
           passed += 1
-        } else if (dropped < RejectedRows) { add(row, rejected); dropped += 1 }
+        } else if (dropped < reject) { add(row, rejected); dropped += 1 }
       }
       val exhausted = !rows.hasNext
       PartitionSample(

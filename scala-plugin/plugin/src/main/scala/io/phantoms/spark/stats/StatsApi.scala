@@ -57,12 +57,12 @@ object StatsApi extends Logging {
     statsSetFlowLength(session, table, java.util.Arrays.asList(columns: _*), l)
 
   /**
-   * Forgets everything supplied, all samples, and everything observed, the files of it in `spark.phantoms.stats.path` as
-   * well.
+   * Forgets everything supplied, all samples and the choices made with them, and everything observed, the files of it in
+   * `spark.phantoms.stats.path` as well.
    */
   def statsClear(session: AnySession): Unit = {
     StatsRegistry.global.clear()
-    SampleCache.global.clear()
+    PlanningMemory.clear()
     ObservationStore.global.clear(directory(session))
   }
 

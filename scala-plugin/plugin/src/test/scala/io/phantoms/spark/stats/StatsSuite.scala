@@ -87,9 +87,9 @@ abstract class StatsSuite extends SparkFunSuite {
       w: Workload,
       sampling: SamplingOptions = SamplingOptions(),
       registry: StatsRegistry = new StatsRegistry,
-      cache: SampleCache = new SampleCache(1L << 22)
+      cache: SampleCache = new SampleCache(32L << 20)
   ): Problem = {
-    val known = KnownStatistics(registry, cache, new ObservationStore(1))
+    val known = KnownStatistics(registry, cache, new ObservationStore(1L << 20))
     StatisticsProvider.problem(spark, w, 1L << 20, sampling, ObservingOptions.Off, known, Machine())
   }
 
