@@ -14,14 +14,15 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
  *   columns of known ranges with constants, where joins with what these leave drop rows, or where Spark's own statistics
  *   say so
  * @param largest rows of the largest relation or union below
- * @param reduced whether something between the relations and here takes rows away
  */
 private[stats] final case class PlanBounds(
     rows: Double,
     largest: Double,
-    reduced: Boolean,
     columns: AttributeMap[ColumnBound]
 ) {
+
+  /** Whether something between the relations and here takes rows away. */
+  def reduced: Boolean = rows < largest
 
   /** The most groups that keys over this plan's output can have; None where nothing is known. */
   def groups(keys: Seq[Expression]): Option[Estimate] = {
@@ -54,7 +55,7 @@ private final class PlanBounder(session: SparkSession) {
       case None => operator(plan)
     }
     val most = Seq(plan.maxRows.map(_.toDouble), expectedBySpark(plan)).flatten
-    most.foldLeft(found) { (b, n) => if (n < b.rows) b.copy(rows = math.max(1.0, n), reduced = true) else b }
+    most.foldLeft(found) { (b, n) => if (n < b.rows) b.copy(rows = math.max(1.0, n)) else b }
   }
 
   private def chain(plan: LogicalPlan, input: LinearInput): PlanBounds = {
@@ -63,7 +64,7 @@ private final class PlanBounder(session: SparkSession) {
     val narrow = FilterBounds.narrowed(whole, input.filters)
     val passing = math.max(InputSize.LeastSelectivity, FilterBounds.selectivity(whole, input.filters))
     val columns = AttributeMap(plan.output.map(a => a -> outputOf(input.overLeaf(a), narrow)))
-    PlanBounds(math.max(1.0, rows.value * passing), math.max(1.0, rows.value), passing < 1.0, columns)
+    PlanBounds(math.max(1.0, rows.value * passing), math.max(1.0, rows.value), columns)
   }
 
   private def outputOf(e: Expression, columns: AttributeMap[ColumnBound]): ColumnBound = e match {
@@ -92,7 +93,7 @@ private final class PlanBounder(session: SparkSession) {
       val below = bounds(s.child)
       // With replacement it may draw a row again.
       if (s.withReplacement) below
-      else below.copy(rows = math.max(1.0, below.rows * (s.upperBound - s.lowerBound)), reduced = true)
+      else below.copy(rows = math.max(1.0, below.rows * (s.upperBound - s.lowerBound)))
     case _: SubqueryAlias | _: View | _: Sort | _: GlobalLimit | _: LocalLimit | _: Offset | _: Distinct |
         _: RepartitionOperation | _: ResolvedHint =>
       val below = bounds(plan.children.head)
@@ -102,7 +103,7 @@ private final class PlanBounder(session: SparkSession) {
       val below = other.children.map(bounds)
       val rows = below.map(_.rows).maxOption.getOrElse(InputSize.UnknownRows)
       val largest = below.map(_.largest).maxOption.getOrElse(rows)
-      PlanBounds(rows, largest, below.exists(_.reduced), AttributeMap.empty)
+      PlanBounds(rows, largest, AttributeMap.empty)
   }
 
   private def aggregate(a: Aggregate): PlanBounds = {
@@ -115,7 +116,7 @@ private final class PlanBounder(session: SparkSession) {
       val bound = if (ofKeys) outputOf(e, below.columns) else ColumnBound.Unknown
       e.toAttribute -> bound.atMost(most, StatisticSource.PlanBound)
     }
-    PlanBounds(math.max(1.0, groups), below.largest, below.reduced || groups < below.rows, AttributeMap(columns))
+    PlanBounds(math.max(1.0, groups), below.largest, AttributeMap(columns))
   }
 
   /** Rows of all children, up to what a union of relations has as many as those together. */
@@ -132,7 +133,6 @@ private final class PlanBounder(session: SparkSession) {
     PlanBounds(
       parts.map(_._2.rows).sum,
       parts.map(_._2.largest).sum,
-      parts.exists(_._2.reduced),
       AttributeMap(columns)
     )
   }
@@ -180,7 +180,7 @@ private final class PlanBounder(session: SparkSession) {
       case _ => alike(left.columns ++ right.columns, keys)
     }
     val expected = math.max(1.0, rows)
-    PlanBounds(expected, largest, left.reduced || right.reduced || expected < largest, AttributeMap(columns.toSeq))
+    PlanBounds(expected, largest, AttributeMap(columns.toSeq))
   }
 
   /** Columns an inner join equates have the values of both. */
