@@ -10,8 +10,9 @@ SWEEP_ROWS ?= 2000000
 POINTS ?=
 RESUME ?=
 QUERIES ?= 500
+SF ?= 1
 
-.PHONY: demo bench bench-tables bench-encodings bench-chooser sweep papers papers-smap papers-trees papers-windows test soak \
+.PHONY: demo bench tpcds bench-tables bench-encodings bench-chooser sweep papers papers-smap papers-trees papers-windows test soak \
   lint-scala test-scala test-python lint jar docs-conf clean help
 
 help:
@@ -19,6 +20,7 @@ help:
 	@echo "make bench NAME=nfc22|smap4|cube4   times beside plain Spark, DuckDB, Polars, chDB"
 	@echo "make sweep [SWEEP_ROWS=2000000] [POINTS='16@1 64@'] [RESUME=1]"
 	@echo "                                    plain Spark and plugin, 2 to 64 sets, coarse to fine"
+	@echo "make tpcds [SF=1]                   TPC-DS queries with grouping sets, plain Spark and plugin by turns"
 	@echo "make papers                         the papers' figures and tables, recomputed"
 	@echo "make bench-tables [FULL=full]       what a row costs in the tables, beside plain arrays"
 	@echo "make bench-chooser                  how long a choice takes"
@@ -52,6 +54,11 @@ sweep: $(VENV)/.dev jar
 	$(PY) -m phantoms.cli.main bench sweep --rows $(SWEEP_ROWS) --repeat $(REPEAT) \
 	  $(if $(POINTS),--points $(POINTS)) $(if $(RESUME),--resume) \
 	  --json benchmarks/results/sweep.json --plot docs/images/sweep.png
+
+# Data and texts come from DuckDB's extension; 0.5 GB of Parquet per scale factor, below .data/tpcds.
+tpcds: $(VENV)/.dev jar
+	$(PY) -m pip install --quiet --disable-pip-version-check duckdb-extension-tpcds
+	$(PY) -m phantoms.benchmark.tpcds --sf $(SF) --repeat $(REPEAT) --json benchmarks/results/tpcds.json
 
 # The tables alone, without Spark around them.
 bench-tables:

@@ -154,19 +154,38 @@ object DistinctEstimators {
   }
 
   /**
-   * What the paper's hybrid estimators do: [[adaptive]], and where the values are skewed [[gee]] if that is more, since
-   * the adaptive estimator then misses most of the rare ones. Skew is told by the pairs of equal rows: r^2/D of them if
-   * D values were equally frequent.
+   * What the paper's hybrid estimators do: [[adaptive]], and where the rare values are skewed [[gee]] if that is more,
+   * since the adaptive estimator then misses most of them.
+   *
+   * A few frequent values above many equally rare ones (ports: well-known ones and ephemeral ones) are no such skew:
+   * the adaptive estimator counts the frequent ones as found, and GEE would say a multiple of the truth. So skew of all
+   * values, by the pairs of equal rows (r^2/D of them if D values were equally frequent), has to show among the rare ones
+   * too ([[rareAlike]]).
    *
    * @param rows N
    */
   def hybrid(profile: FrequencyProfile, rows: Double): Double = {
     val ae = adaptive(profile, rows)
     val r = profile.size.toDouble
-    if (r > 1 && profile.pairs * ae / (r * (r - 1)) > Skewed) math.max(ae, gee(profile, rows)) else ae
+    val skewed = r > 1 && profile.pairs * ae / (r * (r - 1)) > Skewed
+    if (skewed && !rareAlike(profile)) math.max(ae, gee(profile, rows)) else ae
+  }
+
+  /**
+   * Whether the values seen one, two and three times can be equally frequent: they follow a Poisson law then, of which
+   * 3 f_1 f_3 = 2 f_2^2. Where values are skewed f_3 is larger. Says nothing of small numbers.
+   */
+  private def rareAlike(profile: FrequencyProfile): Boolean = {
+    val (f1, f2, f3) = (profile.f(1).toDouble, profile.f(2).toDouble, profile.f(3).toDouble)
+    f2 >= EnoughPairs && f1 > 0 && 3 * f1 * f3 <= Alike * 2 * f2 * f2
   }
 
   private val Skewed = 4.0
+
+  /** Values seen twice from which on their number tells something. */
+  private val EnoughPairs = 32.0
+
+  private val Alike = 1.3
 
   private def scale(profile: FrequencyProfile, rows: Double): Double = math.max(1.0, rows / math.max(1, profile.size))
 

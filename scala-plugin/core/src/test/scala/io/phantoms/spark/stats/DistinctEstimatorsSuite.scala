@@ -78,6 +78,27 @@ class DistinctEstimatorsSuite extends AnyFunSuite {
       assert(math.max(ae / truth, truth / ae) <= 1.5, s"$name: hybrid $ae of $truth")
     }
   }
+
+  test("frequent values above many equally rare ones are no skew of the rare ones: 52 thousand of 3 million, ports") {
+    val n = 3000000
+    val r = 65536
+    val random = new Random(13)
+    def port(): Long =
+      if (random.nextBoolean()) Seq(22L, 25L, 53L, 80L, 443L)(random.nextInt(5)) else 1024L + random.nextInt(64512)
+    def service(): Long =
+      if (random.nextInt(5) < 4) random.nextInt(1000).toLong else 32768L + random.nextInt(28232)
+    Seq(
+      "uniform 52 000" -> Array.fill(n)(random.nextInt(52000).toLong),
+      "ports, half well-known" -> Array.fill(n)(port()),
+      "ports, four fifths services" -> Array.fill(n)(service())
+    ).foreach { case (name, values) =>
+      val truth = values.distinct.length.toDouble
+      val p = profileOf(Array.fill(r)(values(random.nextInt(n))))
+      val (gee, hybrid) = (DistinctEstimators.gee(p, n), DistinctEstimators.hybrid(p, n))
+      info(f"$name%s: truth $truth%.0f, GEE $gee%.0f, hybrid $hybrid%.0f")
+      assert(math.max(hybrid / truth, truth / hybrid) <= 1.25, s"$name: hybrid $hybrid of $truth")
+    }
+  }
 }
 
 /** Zipf-distributed values: value k with a weight of k^-exponent. */

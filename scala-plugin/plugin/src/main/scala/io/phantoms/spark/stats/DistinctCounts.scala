@@ -17,6 +17,7 @@ import org.apache.spark.sql.types.{BooleanType, ByteType, DataType, ShortType}
  * @param rows rows of the input
  * @param asked sets that deserve the whole sample; a search asks about many others, which get a part of it
  * @param catalog distinct values by key ordinal
+ * @param bound the most groups a set can have
  */
 private[stats] final class DistinctCounts(
     original: IndexedSeq[Expression],
@@ -25,7 +26,8 @@ private[stats] final class DistinctCounts(
     rows: Double,
     sample: Option[InputSample],
     asked: Set[BitSet],
-    catalog: Map[Int, Double]
+    catalog: Map[Int, Double],
+    bound: BitSet => Option[Estimate]
 ) {
 
   /** Of the catalog, known as long as no filter stands between table and input. */
@@ -52,7 +54,9 @@ private[stats] final class DistinctCounts(
   }
 
   private def thumb(set: BitSet): Double = {
-    val single = set.toSeq.map(i => catalog.getOrElse(i, math.min(math.sqrt(rows), values(original(i).dataType))))
+    def most(i: Int): Double =
+      math.min(values(original(i).dataType), bound(BitSet(i)).fold(Double.MaxValue)(_.value))
+    val single = set.toSeq.map(i => catalog.getOrElse(i, math.min(math.sqrt(rows), most(i))))
     val sizes = single.map(math.max(1.0, _)).sorted.reverse
     val (product, _) = sizes.foldLeft((1.0, 1.0)) { case ((p, exponent), g) =>
       (p * math.pow(g, exponent), exponent / 2)

@@ -20,6 +20,12 @@ object StatisticSource {
   /** Estimated from a bounded sample of the input. */
   case object Sample extends StatisticSource("sample")
 
+  /** The most that minimum and maximum of columns allow, by file footers. */
+  case object FooterBound extends StatisticSource("footer bound")
+
+  /** The most that the plan below allows: groups of aggregates, limits, rows of joined tables, selective joins. */
+  case object PlanBound extends StatisticSource("plan bound")
+
   /** Nothing is known; a rule of thumb. */
   case object Default extends StatisticSource("default")
 }

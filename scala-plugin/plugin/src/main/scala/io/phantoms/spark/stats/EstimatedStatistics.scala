@@ -15,6 +15,7 @@ import io.phantoms.spark.choose.Statistics
  * @param known groups that are known for a set of keys
  * @param caps upper bounds: a set has no more groups than any superset's cap
  * @param estimate groups of a set of which nothing is known
+ * @param bound the most groups a set can have by what its values lie between
  * @param flow effective flow length of a set
  * @param first sets to be estimated before all others, so that the answers do not depend on who asks
  * @param notes what a reader of the numbers should know (a failed sample, numbers of an older snapshot)
@@ -32,7 +33,8 @@ final class EstimatedStatistics(
     val notes: Seq[String],
     depthFlowLengths: IndexedSeq[Double] = Vector.empty,
     val observing: Option[ObservedInput] = None,
-    override val revision: Long = 0L
+    override val revision: Long = 0L,
+    bound: BitSet => Option[Estimate] = _ => None
 ) extends Statistics {
   private val settled = mutable.HashMap.empty[BitSet, Estimate]
   private val flows = mutable.HashMap.empty[BitSet, Estimate]
@@ -56,11 +58,12 @@ final class EstimatedStatistics(
     flows.getOrElseUpdate(keys, if (keys.isEmpty) Estimate(1.0, rowCount.source) else flow(keys).map(math.max(1.0, _)))
   }
 
-  /** By the caps, and by the groups of its single keys: no set has more than their product. */
+  /** By the caps, by the groups of its single keys (no set has more than their product), and by what bounds it. */
   private def bounded(keys: BitSet, e: Estimate): Estimate = {
     val cap = caps.iterator.collect { case (of, n) if keys.subsetOf(of) => n }.minOption.getOrElse(Double.MaxValue)
     val product = if (keys.size < 2) Double.MaxValue else keys.iterator.map(k => groupsOf(BitSet(k)).value).product
-    e.map(math.min(_, math.min(cap, product)))
+    val capped = e.map(math.min(_, math.min(cap, product)))
+    bound(keys).filter(_.value < capped.value).getOrElse(capped)
   }
 
   private def settle(keys: BitSet, e: Estimate): Estimate = {

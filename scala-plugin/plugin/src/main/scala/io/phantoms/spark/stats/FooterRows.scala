@@ -9,8 +9,8 @@ import org.apache.parquet.hadoop.util.HadoopInputFile
 import io.phantoms.spark.keep.Kept
 
 /**
- * Rows of files by their footers. Reading one takes milliseconds, and more from an object store: counts are remembered
- * per state of a file, so that only the first query over it pays for that.
+ * Footers of files: rows, and what the columns lie between. Reading one takes milliseconds, and more from an object
+ * store: what they say is remembered per state of a file, so that only the first query over it pays for that.
  */
 private[stats] object FooterRows {
 
@@ -18,28 +18,28 @@ private[stats] object FooterRows {
   private final case class State(path: String, length: Long, modified: Long)
 
   private val known =
-    new Kept[State, java.lang.Long](PlanningMemory.FileBytes, (s, _) => 56 + PlanningMemory.weigh(s.path))
+    new Kept[State, FileFooter](PlanningMemory.FileBytes, (s, f) => 56 + PlanningMemory.weigh(s.path) + f.weight)
 
   def clear(): Unit = known.clear()
 
-  def parquet(file: FileStatus, conf: () => Configuration): Long = remembered(file) {
+  def parquet(file: FileStatus, conf: () => Configuration): FileFooter = remembered(file) {
     val reader = ParquetFileReader.open(HadoopInputFile.fromStatus(file, conf()))
-    try reader.getRecordCount
+    try FileFooter.parquet(reader.getFooter)
     finally reader.close()
   }
 
-  def orc(file: FileStatus, conf: () => Configuration): Long = remembered(file) {
+  def orc(file: FileStatus, conf: () => Configuration): FileFooter = remembered(file) {
     val reader = OrcFile.createReader(file.getPath, OrcFile.readerOptions(conf()))
-    try reader.getNumberOfRows
+    try FileFooter.orc(reader)
     finally reader.close()
   }
 
-  private def remembered(file: FileStatus)(read: => Long): Long = {
+  private def remembered(file: FileStatus)(read: => FileFooter): FileFooter = {
     val state = State(file.getPath.toString, file.getLen, file.getModificationTime)
-    known.get(state).map(_.longValue).getOrElse {
-      val rows = read
-      known.put(state, rows)
-      rows
+    known.get(state).getOrElse {
+      val footer = read
+      known.put(state, footer)
+      footer
     }
   }
 }

@@ -109,22 +109,35 @@ object InputSize extends Logging {
   }
 
   /** Rows by file footers, scaled from at most [[Footers]] evenly spread files to all by their bytes. */
-  private def footerRows(session: SparkSession, leaf: LeafNode, files: Seq[FileStatus]): Option[Double] = {
-    val read: Option[(FileStatus, () => Configuration) => Long] = format(leaf) match {
+  private def footerRows(session: SparkSession, leaf: LeafNode, files: Seq[FileStatus]): Option[Double] =
+    footers(session, leaf, files).map { read =>
+      if (read.isEmpty) 0.0
+      else {
+        val bytes = files.filter(_.getLen > 0).map(_.getLen.toDouble).sum
+        read.map(_._2.rows).sum.toDouble * bytes / read.map(_._1.getLen.toDouble).sum
+      }
+    }
+
+  /**
+   * Footers of at most [[Footers]] evenly spread files, all files that are not empty if there are no more.
+   *
+   * @return None where the format has no footers
+   */
+  private[stats] def footers(
+      session: SparkSession,
+      leaf: LeafNode,
+      files: Seq[FileStatus]
+  ): Option[Seq[(FileStatus, FileFooter)]] = {
+    val read: Option[(FileStatus, () => Configuration) => FileFooter] = format(leaf) match {
       case f if f.contains("parquet") => Some(FooterRows.parquet)
       case f if f.contains("orc") => Some(FooterRows.orc)
       case _ => None
     }
     val filled = files.filter(_.getLen > 0).toIndexedSeq
-    read.map { rowsOf =>
-      if (filled.isEmpty) 0.0
-      else {
-        val n = math.min(Footers, filled.size)
-        val chosen = (0 until n).map(i => filled((i.toLong * filled.size / n).toInt))
-        lazy val conf = session.sessionState.newHadoopConf()
-        val rows = chosen.map(rowsOf(_, () => conf)).sum.toDouble
-        rows * filled.map(_.getLen.toDouble).sum / chosen.map(_.getLen.toDouble).sum
-      }
+    read.map { footerOf =>
+      val n = math.min(Footers, filled.size)
+      lazy val conf = session.sessionState.newHadoopConf()
+      (0 until n).map(i => filled((i.toLong * filled.size / n).toInt)).map(f => f -> footerOf(f, () => conf))
     }
   }
 

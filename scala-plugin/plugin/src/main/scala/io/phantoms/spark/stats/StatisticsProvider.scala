@@ -53,9 +53,10 @@ object StatisticsProvider extends Logging {
     val session = anySession.asInstanceOf[SparkSession]
     val attributes = attributesOf(workload.keys)
     val queries = workload.queries.map(_.keys)
+    val bounds = quietly(Option.empty[PlanBounds])(Some(PlanBounds.of(session, workload.base)))
     val found = LinearInput.of(workload.base) match {
-      case Some(input) => ofInput(session, input, workload.keys, queries, sampling, observing, known)
-      case None => other(session, workload, queries)
+      case Some(input) => ofInput(session, input, workload.keys, queries, sampling, observing, known, bounds)
+      case None => other(session, workload, queries, bounds)
     }
     Problem(
       attributes,
@@ -125,7 +126,10 @@ object StatisticsProvider extends Logging {
       sample: Either[String, InputSample]
   )
 
-  /** @param workloadKeys over the output of the input; `queries` are ordinals into them */
+  /**
+   * @param workloadKeys over the output of the input; `queries` are ordinals into them
+   * @param bounds what these keys can hold
+   */
   private[stats] def ofInput(
       session: SparkSession,
       input: LinearInput,
@@ -133,7 +137,8 @@ object StatisticsProvider extends Logging {
       queries: IndexedSeq[BitSet],
       sampling: SamplingOptions,
       observing: ObservingOptions,
-      sources: KnownStatistics
+      sources: KnownStatistics,
+      bounds: Option[PlanBounds] = None
   ): Found = {
     val keys = workloadKeys.map(input.overLeaf)
     val names = keys.map(input.canonical)
@@ -161,7 +166,8 @@ object StatisticsProvider extends Logging {
     val rows = rowsOf(session, input, sample, supplied, observed)
     val asked = (every +: queries).filter(_.nonEmpty)
     val catalog = catalogGroups(input, keys, rows)
-    val distinct = new DistinctCounts(workloadKeys, keys, names, rows.value, sample, asked.toSet, catalog)
+    val bound = boundOf(workloadKeys, bounds)
+    val distinct = new DistinctCounts(workloadKeys, keys, names, rows.value, sample, asked.toSet, catalog, bound)
     val fromCatalog = distinct.catalogKnown(input.filters.isEmpty)
     val counted = observed.fold(Map.empty[BitSet, Estimate])(_.groups).filter { case (set, e) =>
       e.source == StatisticSource.Observed || !fromCatalog.contains(set)
@@ -189,7 +195,8 @@ object StatisticsProvider extends Logging {
       notes,
       observed.fold(IndexedSeq.empty[Double])(_.depthFlowLengths),
       observed.map(_.input),
-      observed.fold(0L)(_.revision)
+      observed.fold(0L)(_.revision),
+      bound
     )
     val partitions = quietly(session.sparkContext.defaultParallelism)(InputSize.partitions(session, input, sample))
     Found(statistics, partitions, sampled)
@@ -261,17 +268,22 @@ object StatisticsProvider extends Logging {
     }
   }.toMap
 
-  /** A base that is no chain over one relation: the largest relation's rows, rules of thumb for groups. */
+  /** A base that is no chain over one relation: its rows by what stands between it and its relations, rules of thumb for groups. */
   private def other(
       session: SparkSession,
       workload: Workload,
-      queries: IndexedSeq[BitSet]
+      queries: IndexedSeq[BitSet],
+      bounds: Option[PlanBounds]
   ): Found = {
-    val leaves = workload.base.collectLeaves().flatMap(LinearInput.of)
-    val rows = leaves.map(l => quietly(InputSize.UnknownRows)(InputSize.leafRows(session, l, None).value)).maxOption
-    val n = Estimate(math.max(1.0, rows.getOrElse(InputSize.UnknownRows)), StatisticSource.Default)
+    def leaves = workload.base.collectLeaves().flatMap(LinearInput.of)
+    def largest = leaves.map(l => quietly(InputSize.UnknownRows)(InputSize.leafRows(session, l, None).value)).maxOption
+    val n = bounds match {
+      case Some(b) => Estimate(b.rows, if (b.reduced) StatisticSource.PlanBound else StatisticSource.Default)
+      case None => Estimate(math.max(1.0, largest.getOrElse(InputSize.UnknownRows)), StatisticSource.Default)
+    }
     val names = workload.keys.map(_.sql)
-    val distinct = new DistinctCounts(workload.keys, workload.keys, names, n.value, None, Set.empty, Map.empty)
+    val bound = boundOf(workload.keys, bounds)
+    val distinct = new DistinctCounts(workload.keys, workload.keys, names, n.value, None, Set.empty, Map.empty, bound)
     val statistics = new EstimatedStatistics(
       n,
       Map.empty,
@@ -279,10 +291,15 @@ object StatisticsProvider extends Logging {
       distinct.estimate,
       distinct.flowLength,
       queries.filter(_.nonEmpty),
-      Seq(s"no sample: $NotLinear")
+      Seq(s"no sample: $NotLinear"),
+      bound = bound
     )
     Found(statistics, math.max(1, session.sparkContext.defaultParallelism), Left(NotLinear))
   }
+
+  /** The most groups of sets of these keys. */
+  private def boundOf(keys: IndexedSeq[Expression], bounds: Option[PlanBounds]): BitSet => Option[Estimate] =
+    set => bounds.flatMap(_.groups(set.toSeq.map(keys)))
 
   /** Whether samples and sketches can tell values of this expression apart. */
   private[stats] def isHashable(e: Expression): Boolean = new XxHash64(Seq(e)).checkInputDataTypes().isSuccess

@@ -63,7 +63,8 @@ class StatisticsProviderSuite extends StatsSuite {
       val s = estimated(problem(workload(df, Seq("small", "middle"), Seq("flow")), registry = StatsRegistry.global))
       assert(s.rowCount == Estimate(5e6, StatisticSource.Supplied), name)
       assert(s.groupsOf(BitSet(0, 1)) == Estimate(123456, StatisticSource.Supplied), name)
-      assert(s.groupsOf(BitSet(1)).source == StatisticSource.Sample)
+      // A sample may say more than the 20 000 that the footers allow.
+      assert(Set[StatisticSource](StatisticSource.Sample, StatisticSource.FooterBound)(s.groupsOf(BitSet(1)).source))
       assert(s.flowLength(BitSet(0)) == 7 && s.flowLength(BitSet(2)) == 33, name)
     }
   }
