@@ -48,7 +48,10 @@ object Text {
       s"shared: ${s.subject}",
       s"  ${s.problem.queries.size} groupBys over ${count(s.problem.statistics.rows)} rows, " +
         s"${savings(s)}, chosen by ${s.choice.algorithm}"
-    ) ++ s.choice.runnerUp.map(nextBest(_, s.choice)) ++ Option.when(legend.nonEmpty)(s"  where ${legend.mkString(", ")}")
+    ) ++ s.choice.runnerUp.map(nextBest(
+      _,
+      s.choice
+    )) ++ Option.when(legend.nonEmpty)(s"  where ${legend.mkString(", ")}")
     val notation = new Notation(s.problem.attributes)
     val relations = RelationView.of(s)
     val rows = relations.zipWithIndex.map { case (r, i) =>
