@@ -11,7 +11,7 @@ POINTS ?=
 RESUME ?=
 
 .PHONY: demo bench bench-tables bench-encodings bench-chooser sweep papers papers-smap papers-trees papers-windows test \
-  lint-scala test-scala test-python lint jar docs-conf clean help
+  test-delta lint-scala test-scala test-python lint jar docs-conf clean help
 
 help:
 	@echo "make demo [ROWS=3000000]            the 22 NetFlow reports, plugin off and on"
@@ -24,17 +24,18 @@ help:
 	@echo "make bench-encodings PARQUET=dir SQL=file"
 	@echo "                                    what a query's blocks weigh, and what encoding them costs"
 	@echo "make test                           Scala and Python suites and linters"
+	@echo "make test-delta                     Delta Lake and the plugin in one session (downloads Delta)"
 	@echo "make jar | docs-conf | clean"
 
 # The editable install runs the build hook, which builds the jar.
 $(VENV)/.run: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed")'
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
-	$(PY) -m pip install --quiet --disable-pip-version-check -e '.[spark,data]'
+	$(PY) -m pip install --disable-pip-version-check -e '.[spark,data]'
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.run
-	$(PY) -m pip install --quiet --disable-pip-version-check -e '.[spark,bench,plots,dev]'
+	$(PY) -m pip install --disable-pip-version-check -e '.[spark,bench,plots,dev]'
 	touch $@
 
 jar:
@@ -91,6 +92,10 @@ lint: $(VENV)/.dev
 
 test-python: $(VENV)/.dev jar
 	$(PY) -m pytest
+
+# Delta Lake and the plugin in one session; downloads Delta with Maven.
+test-delta: $(VENV)/.dev jar
+	PHANTOMS_TEST_DELTA=1 $(PY) -m pytest tests/test_delta.py
 
 docs-conf:
 	./build/sbt "plugin/Test/runMain io.phantoms.spark.ConfDocs docs/configuration.md"
