@@ -12,7 +12,7 @@ RESUME ?=
 QUERIES ?= 500
 SF ?= 1
 
-.PHONY: demo bench tpcds bench-tables bench-encodings bench-chooser sweep papers papers-smap papers-trees papers-windows test soak \
+.PHONY: demo bench tpcds bench-tables bench-encodings bench-chooser sweep papers papers-smap papers-trees papers-windows test soak test-delta \
   lint-scala test-scala test-python lint jar docs-conf clean help
 
 help:
@@ -28,17 +28,18 @@ help:
 	@echo "                                    what a query's blocks weigh, and what encoding them costs"
 	@echo "make test                           Scala and Python suites and linters"
 	@echo "make soak [QUERIES=500]             different queries in a driver of 1 GiB: what stays in memory"
+	@echo "make test-delta                     Delta Lake and the plugin in one session (downloads Delta)"
 	@echo "make jar | docs-conf | clean"
 
 # The editable install runs the build hook, which builds the jar.
 $(VENV)/.run: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed")'
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
-	$(PY) -m pip install --quiet --disable-pip-version-check -e '.[spark,data]'
+	$(PY) -m pip install --disable-pip-version-check -e '.[spark,data]'
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.run
-	$(PY) -m pip install --quiet --disable-pip-version-check -e '.[spark,bench,plots,dev]'
+	$(PY) -m pip install --disable-pip-version-check -e '.[spark,bench,plots,dev]'
 	touch $@
 
 jar:
@@ -104,6 +105,10 @@ test-python: $(VENV)/.dev jar
 # Short forms are in the suites: PlanningMemorySuite weighs what stays.
 soak: $(VENV)/.dev jar
 	$(PY) tests/soak.py --queries $(QUERIES)
+
+# Delta Lake and the plugin in one session; downloads Delta with Maven.
+test-delta: $(VENV)/.dev jar
+	PHANTOMS_TEST_DELTA=1 $(PY) -m pytest tests/test_delta.py
 
 docs-conf:
 	./build/sbt "plugin/Test/runMain io.phantoms.spark.ConfDocs docs/configuration.md"

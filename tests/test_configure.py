@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 import phantoms
 from phantoms import session as sessions
 from phantoms.errors import PhantomsError
+from phantoms.launch import SUBMIT_ARGS
 
 
 class Builder:
@@ -26,6 +27,10 @@ class Builder:
 @pytest.fixture
 def no_session(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sessions, "_running_session", lambda: None)
+    monkeypatch.setattr(sessions, "_running_jvm", lambda: None)
+    monkeypatch.setenv("SPARK_CONF_DIR", "/nonexistent")
+    monkeypatch.setenv(SUBMIT_ARGS, "")  # so that what configure() makes of it is undone, too
+    monkeypatch.delenv(SUBMIT_ARGS)
 
 
 @pytest.fixture
@@ -84,9 +89,12 @@ def test_minors_in_numeric_order(jars: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_session")
-def test_connect_builder() -> None:
-    error = refused(lambda: phantoms.configure(Builder(**{"spark.remote": "sc://localhost"})))
-    assert error.error_class == "CONNECT_UNSUPPORTED"
+def test_connect_builder(monkeypatch: pytest.MonkeyPatch) -> None:
+    for option, value in (("spark.remote", "sc://localhost"), ("spark.api.mode", "connect")):
+        error = refused(lambda o=option, v=value: phantoms.configure(Builder(**{o: v})))
+        assert error.error_class == "CONNECT_UNSUPPORTED"
+    monkeypatch.setenv("SPARK_REMOTE", "sc://localhost")
+    assert refused(lambda: phantoms.configure(Builder())).error_class == "CONNECT_UNSUPPORTED"
 
 
 def test_connect_objects() -> None:

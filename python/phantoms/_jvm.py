@@ -16,9 +16,14 @@ CALIBRATE_API = "io.phantoms.spark.calibrate.CalibrateApi"
 PLAN_API = "io.phantoms.spark.PlanApi"
 
 
+def is_connect(session_or_frame: Any) -> bool:
+    """Whether an object is of a Spark Connect session."""
+    return type(session_or_frame).__module__.startswith("pyspark.sql.connect")
+
+
 def require_classic(session_or_frame: Any) -> None:
     """Raise ``CONNECT_UNSUPPORTED`` for an object of a Spark Connect session."""
-    if type(session_or_frame).__module__.startswith("pyspark.sql.connect"):
+    if is_connect(session_or_frame):
         raise PhantomsError(
             "CONNECT_UNSUPPORTED",
             "this is a Spark Connect session: there is no JVM on the client's side to ask.",

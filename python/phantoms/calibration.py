@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from phantoms import _files, _jvm
+from phantoms import _files, _jvm, outputs
 from phantoms.errors import PhantomsError
 from phantoms.session import require_active
 
@@ -199,11 +199,13 @@ def calibrate(
     Raises
     ------
     PhantomsError
-        ``NOT_ACTIVE`` without the plugin; ``BAD_ARGUMENT`` for a number below 1; ``BAD_CALIBRATION`` if the data cannot
-        be written or a job fails; ``CONNECT_UNSUPPORTED`` for a Spark Connect session.
+        ``NOT_ACTIVE`` without the plugin; ``BAD_ARGUMENT`` for a number below 1 or a path that cannot be written;
+        ``BAD_CALIBRATION`` if the data cannot be written or a job fails; ``CONNECT_UNSUPPORTED`` for a Spark Connect
+        session.
     """
     require_active(spark)
     size, runs = _count("rows", rows), _count("repeat", repeat)
+    outputs.check(path, "path")
     api = _jvm.api(spark, _jvm.CALIBRATE_API)
     answer = _call("calibration", lambda: api.calibrateJson(spark._jsparkSession, size, runs, seed, directory))
     found = Calibration.from_dict(json.loads(answer))

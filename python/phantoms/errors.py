@@ -14,9 +14,9 @@ class PhantomsError(Exception):
     Parameters
     ----------
     error_class : str
-        UPPER_SNAKE, stable: ``MISSING_JAR``, ``MISSING_PYSPARK``, ``UNSUPPORTED_SPARK``, ``NOT_ACTIVE``,
-        ``BAD_STATISTICS``, ``BAD_CALIBRATION``, ``BAD_PLAN``, ``BAD_ARGUMENT``, ``CONNECT_UNSUPPORTED``,
-        ``ANSWERS_DIFFER``, ``NOT_SHARED``.
+        UPPER_SNAKE, stable: ``MISSING_JAR``, ``MISSING_PYSPARK``, ``MISSING_EXTRA``, ``UNSUPPORTED_SPARK``,
+        ``NOT_ACTIVE``, ``BAD_STATISTICS``, ``BAD_CALIBRATION``, ``BAD_PLAN``, ``BAD_ARGUMENT``,
+        ``CONNECT_UNSUPPORTED``, ``ANSWERS_DIFFER``, ``NOT_SHARED``.
     message : str
         What was wrong.
     remedy : str

@@ -62,15 +62,21 @@ class Explanation:
         """The configurations chosen, in the notation ``ABCD(AB BCD(BC BD CD))``."""
         return [str(d["notation"]) for d in self.shared]
 
-    def svg(self, captions: Mapping[frozenset[str], str] | None = None) -> str:
+    def svg(
+        self,
+        captions: Mapping[frozenset[str], str] | None = None,
+        notes: Mapping[frozenset[str], str] | None = None,
+    ) -> str:
         """Draw the configurations, one ``<svg>`` element each.
 
         Parameters
         ----------
         captions : mapping, optional
             What to call the relation of a grouping, instead of its columns.
+        notes : mapping, optional
+            What to say of the relation of a grouping, instead of the groups it is expected to have.
         """
-        return "\n".join(_draw(d, captions or {}) for d in self.shared)
+        return "\n".join(_draw(d, captions or {}, notes or {}) for d in self.shared)
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(self._text)}</pre>{self.svg()}"
@@ -81,7 +87,9 @@ def legend_of(decision: Mapping[str, Any]) -> dict[str, str]:
     return {str(k): str(v) for k, v in dict(decision.get("legend", {})).items()}
 
 
-def _draw(decision: Mapping[str, Any], captions: Mapping[frozenset[str], str]) -> str:
+def _draw(
+    decision: Mapping[str, Any], captions: Mapping[frozenset[str], str], notes: Mapping[frozenset[str], str]
+) -> str:
     legend = legend_of(decision)
     phantoms = {frozenset(r["keys"]) for r in decision.get("relations", []) if r["phantom"]}
 
@@ -92,7 +100,20 @@ def _draw(decision: Mapping[str, Any], captions: Mapping[frozenset[str], str]) -
     def is_phantom(r: tree.Relation) -> bool:
         return frozenset(r.names(legend)) in phantoms
 
-    return tree.svg(tree.parse(decision["notation"]), caption, is_phantom)
+    def note(r: tree.Relation) -> str:
+        names = frozenset(r.names(legend))
+        return notes.get(names) or (f"{expected[names]:,.0f} rows expected" if expected.get(names) else "")
+
+    expected = expected_groups(decision)
+    rows = decision.get("rows")
+    source = f"{rows:,.0f} rows, read once" if rows else "read once"
+    return tree.svg(tree.parse(decision["notation"]), caption, is_phantom, note, source)
+
+
+def expected_groups(decision: Mapping[str, Any]) -> dict[frozenset[str], float]:
+    """How many groups each relation of a decision is expected to have, where that is known."""
+    found = ((frozenset(r["keys"]), r["expected_groups"]) for r in decision.get("relations", []))
+    return {keys: float(n) for keys, n in found if n is not None}
 
 
 def explain(df: DataFrame) -> Explanation:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from phantoms import _jvm
+from phantoms import _jvm, extras
 from phantoms.errors import PhantomsError
-from phantoms.session import find_jar
+from phantoms.launch import GATEWAY_PORT, SUBMIT_ARGS
+from phantoms.session import find_jar, spark_minor
 
 __all__ = ["Plan", "plan"]
 
@@ -102,6 +105,8 @@ def plan(
 
 def plan_spec(spec: Mapping[str, Any]) -> Plan:
     """Choose a configuration for a specification as ``phantoms plan SPEC.json`` reads it (the arguments of `plan`)."""
+    spark_minor()  # says so if pyspark is not there
+    extras.require("spark", "py4j")
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
@@ -131,6 +136,9 @@ def _query(query: Sequence[str] | Mapping[str, Any]) -> Any:
 
 _gateway: Any = None
 
+CONNECT = ("SPARK_REMOTE", "SPARK_LOCAL_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "SPARK_API_MODE")
+"""What the environment says of Spark Connect."""
+
 
 def _api() -> Any:
     """The API in the active session's JVM if the plugin is there, or else in a JVM of its own."""
@@ -138,17 +146,13 @@ def _api() -> Any:
     from pyspark.sql import SparkSession
 
     running = SparkSession.getActiveSession()
-    found = None if running is None else _jvm.find_api(running, _jvm.PLAN_API)
-    if found is not None:
-        return found
+    # A Spark Connect session has no JVM on this side.
+    if running is not None and not _jvm.is_connect(running):
+        found = _jvm.find_api(running, _jvm.PLAN_API)
+        if found is not None:
+            return found
     if _gateway is None:
-        from pyspark.conf import SparkConf
-        from pyspark.java_gateway import launch_gateway
-
-        jar = find_jar()
-        conf = SparkConf(loadDefaults=False).set("spark.jars", str(jar)).set("spark.ui.enabled", "false")
-        # A gateway no SparkContext knows of: a session started later has a JVM, and confs, of its own.
-        _gateway = launch_gateway(conf=conf)  # type: ignore[no-untyped-call]
+        _gateway = _launch(find_jar())
     api = _jvm.resolve(_gateway.jvm, _jvm.PLAN_API)
     if api is None:
         raise PhantomsError(
@@ -158,3 +162,18 @@ def _api() -> Any:
             {"jar": str(find_jar())},
         )
     return api
+
+
+def _launch(jar: Path) -> Any:
+    """A JVM with the jar that no SparkContext knows of: a session started later has one, and confs, of its own."""
+    from pyspark.conf import SparkConf
+    from pyspark.java_gateway import launch_gateway
+
+    # The environment's arguments are for sessions, a port in it would lead to the JVM of spark-submit, and spark-submit
+    # takes the address of a Connect server for its own.
+    kept = {name: os.environ.pop(name) for name in (GATEWAY_PORT, SUBMIT_ARGS, *CONNECT) if name in os.environ}
+    try:
+        conf = SparkConf(loadDefaults=False).set("spark.jars", str(jar)).set("spark.ui.enabled", "false")
+        return launch_gateway(conf=conf)  # type: ignore[no-untyped-call]
+    finally:
+        os.environ.update(kept)

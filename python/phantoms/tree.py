@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -97,11 +98,29 @@ def parse(notation: str) -> list[Relation]:
     return list(siblings(0))
 
 
-COLUMN, ROW, BOX_HEIGHT, MARGIN = 300, 40, 32, 10
+INDENT, ROW, BOX_HEIGHT, BOX_WIDTH, MARGIN = 28, 42, 34, 340, 10
+
+LIGHT = {
+    "text": "#1b1f24", "small": "#57606a", "edge": "#8c959f", "report": "#ddf4ff", "report_line": "#0969da",
+    "phantom": "#fff8c5", "phantom_line": "#9a6700",
+}  # fmt: skip
+DARK = {
+    "text": "#e6edf3", "small": "#9da7b3", "edge": "#6e7681", "report": "#0c2d4d", "report_line": "#4493f8",
+    "phantom": "#3a2d0a", "phantom_line": "#d29922",
+}  # fmt: skip
 
 
-def svg(roots: list[Relation], caption: Callable[[Relation], str], is_phantom: Callable[[Relation], bool]) -> str:
-    """Draw a configuration from left (the input) to right, phantoms dashed.
+def svg(
+    roots: list[Relation],
+    caption: Callable[[Relation], str],
+    is_phantom: Callable[[Relation], bool],
+    note: Callable[[Relation], str] = lambda _: "",
+    source: str = "read once",
+) -> str:
+    """Draw a configuration as an outline: the input on top, below each relation what it feeds; phantoms dashed.
+
+    The picture's styles hold for nothing else on the page. It is dark where the page's reader prefers that, or where
+    JupyterLab or Visual Studio Code has a dark theme.
 
     Parameters
     ----------
@@ -111,68 +130,89 @@ def svg(roots: list[Relation], caption: Callable[[Relation], str], is_phantom: C
         The second line of a relation's box.
     is_phantom : callable
         Whether a relation is one nobody asked for.
+    note : callable
+        What stands at the right of a relation's box, such as its rows.
+    source : str
+        The second line of the input's box.
 
     Returns
     -------
     str
         An ``<svg>`` element.
     """
-    parts: list[str] = []
-    next_row = 0
+    boxes = [_box(0, 0, "input", source, "", "i")]
+    edges: list[str] = []
     deepest = 0
 
-    def place(r: Relation, depth: int) -> float:
-        """Draw a subtree; returns the y of its root's middle."""
-        nonlocal next_row, deepest
+    def place(r: Relation, depth: int, parent_row: int) -> None:
+        nonlocal deepest
         deepest = max(deepest, depth)
-        if r.children:
-            below = [place(c, depth + 1) for c in r.children]
-            y = (below[0] + below[-1]) / 2
-            parts.extend(_edge(depth, y, b) for b in below)
-        else:
-            y = MARGIN + next_row * ROW + BOX_HEIGHT / 2
-            next_row += 1
-        parts.append(_box(depth, y, r.label, caption(r), is_phantom(r)))
-        return y
+        row = len(boxes)
+        edges.append(_edge(depth, parent_row, row))
+        boxes.append(_box(depth, row, r.label, caption(r), note(r), "p" if is_phantom(r) else ""))
+        for child in r.children:
+            place(child, depth + 1, row)
 
-    tops = [place(r, 1) for r in roots]
-    middle = (tops[0] + tops[-1]) / 2 if tops else MARGIN + BOX_HEIGHT / 2
-    parts.extend(_edge(0, middle, t) for t in tops)
-    parts.append(_box(0, middle, "input", "read once", False))
-    width = MARGIN * 2 + (deepest + 1) * COLUMN - (COLUMN - _box_width())
-    height = MARGIN * 2 + max(1, next_row) * ROW
-    style = (
-        "text{font:12px sans-serif;fill:#1b1f24}text.s{font-size:10px;fill:#57606a}"
-        "rect{fill:#ddf4ff;stroke:#0969da}rect.p{fill:#fff8c5;stroke:#9a6700;stroke-dasharray:4 3}"
-        "path{fill:none;stroke:#8c959f}"
-    )
+    for root in roots:
+        place(root, 1, 0)
+    width = MARGIN * 2 + deepest * INDENT + BOX_WIDTH
+    height = MARGIN * 2 + (len(boxes) - 1) * ROW + BOX_HEIGHT
+    body = "".join(edges) + "".join(boxes)
+    name = f"phantoms-{hashlib.sha256(body.encode()).hexdigest()[:12]}"
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}"><style>{style}</style>{"".join(parts)}</svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" id="{name}" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}"><style>{_style(name)}</style>{body}</svg>'
     )
 
 
-def _box_width() -> int:
-    return COLUMN - 60
-
-
-def _x(depth: int) -> int:
-    return MARGIN + depth * COLUMN
-
-
-def _edge(depth: int, y: float, child_y: float) -> str:
-    start, end = _x(depth) + _box_width(), _x(depth + 1)
-    bend = (start + end) / 2
-    return f'<path d="M{start} {y:.1f} C{bend} {y:.1f} {bend} {child_y:.1f} {end} {child_y:.1f}"/>'
-
-
-def _box(depth: int, y: float, label: str, caption: str, phantom: bool) -> str:
-    x, top = _x(depth), y - BOX_HEIGHT / 2
-    css = ' class="p"' if phantom else ""
-    short = caption if len(caption) <= 40 else caption[:39] + "…"
+def _style(name: str) -> str:
+    """Rules that begin with the picture's id: others' pictures stay as they are."""
     return (
-        f"<g><title>{escape(label)}: {escape(caption)}</title>"
-        f'<rect{css} x="{x}" y="{top:.1f}" width="{_box_width()}" height="{BOX_HEIGHT}" rx="4"/>'
-        f'<text x="{x + 8}" y="{top + 13:.1f}">{escape(label)}</text>'
-        f'<text class="s" x="{x + 8}" y="{top + 26:.1f}">{escape(short)}</text></g>'
+        _rules(f"#{name}", LIGHT)
+        + f"@media(prefers-color-scheme:dark){{{_rules(f'#{name}', DARK)}}}"
+        # A notebook's own theme wins over what the reader's system prefers.
+        + _rules(f'[data-jp-theme-light="true"] #{name}', LIGHT)
+        + _rules(f'[data-jp-theme-light="false"] #{name}', DARK)
+        + _rules(f".vscode-light #{name}", LIGHT)
+        + _rules(f".vscode-dark #{name}", DARK)
     )
+
+
+def _rules(scope: str, c: Mapping[str, str]) -> str:
+    return (
+        f"{scope} text{{font:12px sans-serif;fill:{c['text']}}}"
+        f"{scope} text.s{{font-size:10px;fill:{c['small']}}}"
+        f"{scope} rect{{fill:{c['report']};stroke:{c['report_line']}}}"
+        f"{scope} rect.p{{fill:{c['phantom']};stroke:{c['phantom_line']};stroke-dasharray:4 3}}"
+        f"{scope} rect.i{{fill:none;stroke:{c['edge']};stroke-width:2}}"
+        f"{scope} path{{fill:none;stroke:{c['edge']}}}"
+    )
+
+
+def _top(row: int) -> int:
+    return MARGIN + row * ROW
+
+
+def _edge(depth: int, parent_row: int, row: int) -> str:
+    """From the lower left of the parent's box down, then right to this one."""
+    x, y = MARGIN + (depth - 1) * INDENT + INDENT // 2, _top(row) + BOX_HEIGHT // 2
+    return f'<path d="M{x} {_top(parent_row) + BOX_HEIGHT} V{y} H{MARGIN + depth * INDENT}"/>'
+
+
+def _box(depth: int, row: int, label: str, caption: str, note: str, css: str) -> str:
+    x, top = MARGIN + depth * INDENT, _top(row)
+    kind = f' class="{css}"' if css else ""
+    corner = BOX_HEIGHT // 2 if css == "i" else 4
+    indent = corner if css == "i" else 8
+    right = f'<text class="s" x="{x + BOX_WIDTH - 8}" y="{top + 14}" text-anchor="end">{escape(note)}</text>'
+    return (
+        f"<g><title>{escape(label)}: {escape(caption)}{escape(f', {note}' if note else '')}</title>"
+        f'<rect{kind} x="{x}" y="{top}" width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="{corner}"/>'
+        f'<text x="{x + indent}" y="{top + 14}">{escape(_short(label, 40 if not note else 20))}</text>'
+        f'<text class="s" x="{x + indent}" y="{top + 28}">{escape(_short(caption, 60))}</text>'
+        f"{right if note else ''}</g>"
+    )
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"

@@ -19,11 +19,20 @@ def installed() -> bool:
     return importlib.util.find_spec("matplotlib") is not None
 
 
-def require() -> None:
-    """Raise ``BAD_ARGUMENT`` unless matplotlib is installed."""
+def require(file: Path) -> None:
+    """Raise ``BAD_ARGUMENT`` unless matplotlib is installed and can draw such a file."""
     if not installed():
         raise PhantomsError(
             "BAD_ARGUMENT", "matplotlib is not installed.", "Install it: pip install 'spark-phantoms[plots]'."
+        )
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    known = FigureCanvasBase.get_supported_filetypes()
+    if file.suffix.lower().removeprefix(".") not in known:
+        raise PhantomsError(
+            "BAD_ARGUMENT",
+            f"--plot: no picture of the kind {file.suffix!r} can be drawn.",
+            f"Known: {', '.join(known)}.",
         )
 
 
@@ -37,7 +46,7 @@ def draw(document: Mapping[str, Any], file: Path) -> None:
     file : Path
         Where to write the picture; its suffix is the format.
     """
-    require()
+    require(file)
     from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter, NullLocator
 

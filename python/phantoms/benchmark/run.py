@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from phantoms import outputs
 from phantoms.benchmark import answers
 from phantoms.benchmark.engines import ENGINES, Engine
 from phantoms.benchmark.session import (
@@ -25,7 +26,6 @@ from phantoms.benchmark.session import (
     settle,
     switch,
 )
-from phantoms.data import DATASETS, ensure
 from phantoms.errors import PhantomsError
 from phantoms.reports import WORKLOADS, Workload, separate, sets, union
 from phantoms.session import ENABLED
@@ -188,10 +188,14 @@ def run(
     Raises
     ------
     PhantomsError
-        ``BAD_ARGUMENT`` for an unknown name or form; ``NOT_SHARED`` if a plugin form ran without the plugin's
+        ``BAD_ARGUMENT`` for an unknown name or form, or a file that cannot be written; ``MISSING_EXTRA`` where the
+        data cannot be generated; ``NOT_SHARED`` if a plugin form ran without the plugin's
         operators, or a plain one with them.
     """
     chosen = _check(name, repeat, forms)
+    outputs.check(json_file, "--json")
+    from phantoms.data import DATASETS, ensure
+
     workload = WORKLOADS[name]
     count = DATASETS[workload.dataset].default_rows if rows is None else rows
     path = ensure(workload.dataset, count, log=log)

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from phantoms import outputs
 from phantoms.benchmark import plot, points
 from phantoms.benchmark.points import Point
 from phantoms.benchmark.session import (
@@ -190,8 +191,10 @@ def run(
     require_repeat(repeat)
     if resume and json_file is None:
         raise PhantomsError("BAD_ARGUMENT", "there is no file to resume from.", "Give --json FILE.")
+    outputs.check(json_file, "--json")
+    outputs.check(plot_file, "--plot")
     if plot_file is not None:
-        plot.require()
+        plot.require(plot_file)
     asked = points.parse(chosen)
     count = data.DEFAULT_ROWS if rows is None else rows
     result = SweepResult(count, pyspark.__version__, repeat, dict(conf or {}))

@@ -1,4 +1,4 @@
-"""``phantoms``: demo, bench, plan, calibrate."""
+"""``phantoms``: demo, data, bench, plan, calibrate."""
 
 from __future__ import annotations
 
@@ -8,22 +8,25 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from phantoms import outputs
 from phantoms._version import __version__
 from phantoms.errors import PhantomsError
+from phantoms.session import spark_minor
 
 
 def _bench(args: argparse.Namespace) -> int:
-    from phantoms import benchmark
-    from phantoms.benchmark import sweep
-
     conf = dict(pair.split("=", 1) for pair in args.conf)
     is_sweep = args.name == "sweep"
     foreign = {"--forms": args.forms} if is_sweep else _sweep_options(args)
     for option in (o for o, value in foreign.items() if value):
         raise PhantomsError("BAD_ARGUMENT", f"{option} has no meaning for {args.name}.", "Leave it out.")
     if is_sweep:
+        from phantoms.benchmark import sweep
+
         swept = sweep.run(args.rows, args.repeat, args.points, args.json, args.resume, args.plot, _say, conf)
         return 0 if swept.answers_equal else 1
+    from phantoms import benchmark
+
     result = benchmark.run(args.name, args.rows, args.repeat, args.forms, args.json, _say, conf)
     return 0 if result.answers_equal else 1
 
@@ -40,6 +43,20 @@ def _demo(args: argparse.Namespace) -> int:
     args.html.write_text(summary.html(result), encoding="utf-8")
     _say(f"  page: {args.html}")
     return 0 if result.equal else 1
+
+
+def _data(args: argparse.Namespace) -> int:
+    from phantoms.data import DATASETS, generate
+
+    if args.name not in DATASETS:
+        raise PhantomsError("BAD_ARGUMENT", f"unknown data set {args.name!r}.", f"Known: {', '.join(DATASETS)}.")
+    if args.directory.exists() and (not args.directory.is_dir() or any(args.directory.iterdir())):
+        raise PhantomsError("BAD_ARGUMENT", f"{args.directory} is there already.", "Name a new folder.")
+    try:
+        generate(args.name, args.directory, args.rows, args.seed, _say)
+    except OSError as e:
+        raise PhantomsError("BAD_ARGUMENT", f"{args.directory} cannot be written: {e}.", "Name another folder.") from e
+    return 0
 
 
 def _plan(args: argparse.Namespace) -> int:
@@ -72,6 +89,14 @@ def _say(line: str) -> None:
     print(line, flush=True)
 
 
+def _check_outputs(args: argparse.Namespace) -> None:
+    """Everything that will be written, before any work is done."""
+    for option in ("json", "html", "plot"):
+        file = getattr(args, option, None)
+        if isinstance(file, Path):
+            outputs.check(file, f"--{option}")
+
+
 def _rows(text: str) -> int:
     n = int(text.replace("_", ""))
     if n <= 0:
@@ -96,6 +121,13 @@ def parser() -> argparse.ArgumentParser:
     demo.add_argument("--repeat", type=_rows, default=2, help="timed runs of either side (2)")
     demo.add_argument("--html", type=Path, default=Path("phantoms-demo.html"), metavar="FILE", help="the page written")
     demo.set_defaults(run=_demo)
+
+    data = commands.add_parser("data", help="generate the data of the demo, the benchmarks and the README")
+    data.add_argument("name", help="flows, packets, sweep-10 and the like")
+    data.add_argument("directory", type=Path, metavar="DIR", help="the folder of Parquet files to make")
+    data.add_argument("--rows", type=_rows, help="rows (the data set's own number)")
+    data.add_argument("--seed", type=int, default=7, help="the same seed gives the same rows (7)")
+    data.set_defaults(run=_data)
 
     plan = commands.add_parser("plan", help="the chooser alone: which configuration for these queries and statistics")
     plan.add_argument("spec", type=Path, metavar="SPEC.json", help='{"queries": [[...]], "stats": {"rows": n, ...}}')
@@ -129,6 +161,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code: 0, 1 if answers differ, 2 for an error."""
     args = parser().parse_args(argv)
     try:
+        if args.command != "data":
+            spark_minor()
+        _check_outputs(args)
         return int(args.run(args))
     except PhantomsError as e:
         print(f"phantoms: {e}", file=sys.stderr)

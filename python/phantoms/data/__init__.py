@@ -3,6 +3,10 @@
 `ensure` returns the directory of Parquet files of a data set, generating it on first use.
 """
 
-from phantoms.data.store import DATASETS, GENERATOR_VERSION, Dataset, ensure
+from phantoms import extras
 
-__all__ = ["DATASETS", "GENERATOR_VERSION", "Dataset", "ensure"]
+extras.require("data", "numpy", "pyarrow")
+
+from phantoms.data.store import DATASETS, GENERATOR_VERSION, Dataset, ensure, generate  # noqa: E402
+
+__all__ = ["DATASETS", "GENERATOR_VERSION", "Dataset", "ensure", "generate"]

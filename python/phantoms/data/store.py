@@ -96,27 +96,51 @@ def ensure(
     ValueError
         If the name is unknown or `rows` is not positive.
     """
-    if name not in DATASETS:
-        raise ValueError(f"unknown data set {name!r}; known: {', '.join(sorted(DATASETS))}")
-    dataset = DATASETS[name]
-    count = dataset.default_rows if rows is None else rows
-    if count <= 0:
-        raise ValueError(f"rows must be positive, not {count}")
+    count = _rows(name, rows)
     base = default_root() if root is None else root
     target = base / f"{name}-{count}-s{seed}-v{GENERATOR_VERSION}"
-    if (target / "_SUCCESS").exists():
-        return target
+    if not (target / "_SUCCESS").exists():
+        generate(name, target, count, seed, log)
+    return target
 
+
+def _rows(name: str, rows: int | None) -> int:
+    if name not in DATASETS:
+        raise ValueError(f"unknown data set {name!r}; known: {', '.join(sorted(DATASETS))}")
+    count = DATASETS[name].default_rows if rows is None else rows
+    if count <= 0:
+        raise ValueError(f"rows must be positive, not {count}")
+    return count
+
+
+def generate(
+    name: str, target: Path, rows: int | None = None, seed: int = 7, log: Callable[[str], None] | None = None
+) -> None:
+    """Write a data set to a directory, in place of what is there.
+
+    Parameters
+    ----------
+    name, rows, seed, log
+        As for `ensure`.
+    target : Path
+        The directory of Parquet files to make.
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown or `rows` is not positive.
+    """
+    count = _rows(name, rows)
     started = time.perf_counter()
     if log is not None:
         log(f"generating {count:,} {name} into {target}")
     # Written beside the target and renamed at the end: an interrupted run leaves no half data set behind.
-    partial = base / f".{target.name}.{os.getpid()}"
+    partial = target.parent / f".{target.name}.{os.getpid()}"
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
     try:
         written = 0
-        for i, table in enumerate(dataset.tables(count, seed)):
+        for i, table in enumerate(DATASETS[name].tables(count, seed)):
             path = partial / f"part-{i:05d}.parquet"
             pq.write_table(table, path, row_group_size=ROW_GROUP_ROWS, compression="snappy")
             written += table.num_rows
@@ -132,4 +156,3 @@ def ensure(
         raise
     if log is not None:
         log(f"generated {count:,} {name} in {time.perf_counter() - started:.1f} s")
-    return target

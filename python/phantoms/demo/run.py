@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from phantoms import stats
 from phantoms.benchmark.session import noop, open_session, register, require_plain, require_shared
 from phantoms.data import ensure
 from phantoms.explanation import Explanation, explain
@@ -42,7 +43,11 @@ class DemoResult:
     sizes : dict
         Result rows per report.
     explanation : Explanation
-        The plugin's decision.
+        The plugin's decision for the runs that were timed.
+    before : Explanation
+        Its decision before the first run, with what it expected by a sample.
+    observed : dict
+        By grouping, the groups that the runs counted.
     settings : dict
         The session's confs.
     """
@@ -54,6 +59,8 @@ class DemoResult:
     differing: int
     sizes: dict[str, int]
     explanation: Explanation
+    before: Explanation
+    observed: dict[frozenset[str], float]
     settings: dict[str, str]
 
     @property
@@ -143,6 +150,7 @@ def run(rows: int = 3_000_000, repeat: int = 2, log: Log = print) -> DemoResult:
         spark = open_session("phantoms demo", plugin=True)
         register(spark, NFC22.dataset, path)
     query = union(NFC22, NFC22.dataset)
+    before = explain(spark.sql(query))
     switches: dict[str, Callable[[Any], None]] = {"off": disable, "on": enable}
     proofs = {"off": require_plain, "on": require_shared}
     with tempfile.TemporaryDirectory(prefix="phantoms-demo-") as scratch:
@@ -152,7 +160,6 @@ def run(rows: int = 3_000_000, repeat: int = 2, log: Log = print) -> DemoResult:
                 switch(spark)
                 spark.sql(query).write.parquet(str(stored[side]))
                 proofs[side](spark, f"plugin {side}")
-        explanation = explain(spark.sql(query))
         disable(spark)
         with progress.step("answers compared row by row"):
             differing = differing_rows(spark, stored["on"], stored["off"])
@@ -166,6 +173,9 @@ def run(rows: int = 3_000_000, repeat: int = 2, log: Log = print) -> DemoResult:
                 started = time.perf_counter()
                 noop(spark.sql(query))
                 times[side].append(time.perf_counter() - started)
+    enable(spark)
+    explanation = explain(spark.sql(query))
+    observed = {frozenset(g["columns"]): g["groups"] for i in stats.observed(spark=spark) for g in i["groups"]}
     shown = ("spark.sql.", "spark.master", "spark.driver.memory")
     conf = {k: str(v) for k, v in spark.sparkContext.getConf().getAll() if k.startswith(shown)}
     result = DemoResult(
@@ -176,6 +186,8 @@ def run(rows: int = 3_000_000, repeat: int = 2, log: Log = print) -> DemoResult:
         differing=differing,
         sizes=sizes,
         explanation=explanation,
+        before=before,
+        observed=observed,
         settings=conf,
     )
     spark.stop()

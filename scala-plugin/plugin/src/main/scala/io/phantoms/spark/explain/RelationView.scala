@@ -13,6 +13,8 @@ import io.phantoms.spark.detect.Shared
  * @param placement `feeds` (an LFTA table for its children only), `shipped`, `derived` or `second tier` (shipped again
  *   from the reduce tasks of its parent)
  * @param groups how many groups it is expected to have
+ * @param bits ordinals of the keys, as the notation takes them
+ * @param shardBits ordinals of the shard key
  */
 final case class RelationView(
     keys: Seq[String],
@@ -22,7 +24,9 @@ final case class RelationView(
     placement: String,
     shardKey: Seq[String],
     shards: Int,
-    groups: Double
+    groups: Double,
+    bits: BitSet,
+    shardBits: BitSet
 ) {
   def isPhantom: Boolean = queries.isEmpty
 }
@@ -45,7 +49,9 @@ object RelationView {
       placement,
       names(shared, shardKey),
       shards,
-      shared.problem.statistics.groups(r.keys)
+      shared.problem.statistics.groups(r.keys),
+      r.keys,
+      shardKey
     )
   }
 

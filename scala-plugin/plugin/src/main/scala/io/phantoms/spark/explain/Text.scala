@@ -2,11 +2,16 @@ package io.phantoms.spark.explain
 
 import java.util.Locale
 
-import io.phantoms.spark.choose.{Choice, RunnerUp}
+import scala.collection.immutable.BitSet
+
+import io.phantoms.spark.choose.{Choice, Notation, RunnerUp}
 import io.phantoms.spark.detect.{Decision, Declined, Shared}
 import io.phantoms.spark.stats.StatisticsProvider
 
-/** Decisions for people: the configuration in its notation first, then what it means. */
+/**
+ * Decisions for people: the configuration in its notation first, then what its letters mean, then the relations by their
+ * letters, so that a table of wide groupings stays narrow.
+ */
 object Text {
 
   /** Lines of statistics shown; the JSON has all. */
@@ -43,18 +48,22 @@ object Text {
       s"shared: ${s.subject}",
       s"  ${s.problem.queries.size} groupBys over ${count(s.problem.statistics.rows)} rows, " +
         s"${savings(s)}, chosen by ${s.choice.algorithm}"
-    ) ++ s.choice.runnerUp.map(nextBest(_, s.choice)) ++ Option.when(legend.nonEmpty)(s"  ${legend.mkString(", ")}")
+    ) ++ s.choice.runnerUp.map(nextBest(
+      _,
+      s.choice
+    )) ++ Option.when(legend.nonEmpty)(s"  where ${legend.mkString(", ")}")
+    val notation = new Notation(s.problem.attributes)
     val relations = RelationView.of(s)
     val rows = relations.zipWithIndex.map { case (r, i) =>
       Seq(
         i.toString,
-        name(r),
+        notation.render(r.bits),
         if (r.isPhantom) "phantom" else r.queries.mkString(" "),
         if (r.parent < 0) "input" else r.parent.toString,
         r.placement,
         if (r.buckets == 0) "-" else r.buckets.toString,
         count(r.groups),
-        if (r.shards == 0) "-" else s"${r.shards} by ${r.shardKey.mkString("(", ", ", ")")}"
+        if (r.shards == 0) "-" else s"${r.shards} by ${notation.render(r.shardBits)}"
       )
     }
     val title = Seq("#", "relation", "answers", "fed by", "placement", "buckets", "groups", "shards")
@@ -72,13 +81,11 @@ object Text {
 
   /** What it was decided with, and where each number comes from. */
   private def statistics(s: Shared): Seq[String] = {
-    val lines = StatisticsProvider.describe(s.problem)
+    val lines = StatisticsProvider.describe(s.problem, new Notation(s.problem.attributes).render(_: BitSet))
     val shown =
       if (lines.size <= MostNumbers) lines else lines.take(MostNumbers) :+ s"... ${lines.size - MostNumbers} more"
     "  decided with:" +: shown.map("    " + _)
   }
-
-  private def name(r: RelationView): String = r.keys.mkString("(", ", ", ")")
 
   private def table(rows: Seq[Seq[String]]): Seq[String] = {
     val widths = rows.transpose.map(_.map(_.length).max)

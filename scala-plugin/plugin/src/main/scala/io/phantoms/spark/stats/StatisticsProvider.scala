@@ -70,9 +70,12 @@ object StatisticsProvider extends Logging {
   }
 
   /** Where the numbers of a problem come from, one line each: rows, then groups and flow length of every query. */
-  def describe(problem: Problem): Seq[String] = problem.statistics match {
+  def describe(problem: Problem): Seq[String] =
+    describe(problem, _.iterator.map(problem.attributes(_).name).mkString("(", ", ", ")"))
+
+  /** The same with groupings as `names` writes them. */
+  def describe(problem: Problem, names: BitSet => String): Seq[String] = problem.statistics match {
     case s: EstimatedStatistics =>
-      def names(keys: BitSet): String = keys.iterator.map(problem.attributes(_).name).mkString("(", ", ", ")")
       f"rows ${s.rowCount.value}%.0f (${s.rowCount.source.name}%s)" +: problem.queries.distinct.map { q =>
         val (g, l) = (s.groupsOf(q), s.flowOf(q))
         f"groups ${names(q)}%s ${g.value}%.0f (${g.source.name}%s), flow length ${l.value}%.1f (${l.source.name}%s)"

@@ -83,12 +83,17 @@ class ExplanationsSuite extends AnyFunSuite with BeforeAndAfterAll {
     for (field <- Seq("cost", "cost_without")) assert((d \ field).asInstanceOf[JDouble].num > 0)
   }
 
-  test("the text begins with the notation and names relations") {
+  test("the text begins with the notation, and its tables use the letters that it explains") {
     val text = PhantomsApi.explainText(spark.sql(sets))
     val JString(notation) = (JsonMethods.parse(PhantomsApi.explainJson(spark.sql(sets))) \ "decisions")(0) \
       "notation": @unchecked
     assert(text.linesIterator.next() == notation)
-    assert(text.contains("(srcip, dstip)") && text.contains("3 groupBys over 5,000 rows"))
+    assert(text.contains("  where A = srcip, B = dstip\n") && text.contains("3 groupBys over 5,000 rows"))
+    val title :: rows = text.linesIterator.dropWhile(!_.startsWith("  #")).takeWhile(!_.contains("decided with"))
+      .toList: @unchecked
+    assert(title.startsWith("  #  relation  answers"))
+    assert(rows.map(_.trim.split(" +")(1)).toSet == Set("AB", "A", "B"))
+    assert(text.contains("groups AB 77 (sample)") && text.linesIterator.dropWhile(_ != title).forall(!_.contains("srcip")))
     assert(text.contains("rows 5000 (sample)"))
   }
 
