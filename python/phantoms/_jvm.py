@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,8 @@ API = "io.phantoms.spark.PhantomsApi"
 STATS_API = "io.phantoms.spark.stats.StatsApi"
 CALIBRATE_API = "io.phantoms.spark.calibrate.CalibrateApi"
 PLAN_API = "io.phantoms.spark.PlanApi"
+
+WRONG_SPARK = "[PHANTOMS_WRONG_SPARK]"
 
 
 def is_connect(session_or_frame: Any) -> bool:
@@ -73,7 +76,37 @@ def call(code: str, hint: str, what: str, action: Callable[[], Any]) -> Any:
     try:
         return action()
     except (Py4JJavaError, PySparkException) as e:
+        if WRONG_SPARK in java_error(e):
+            raise wrong_spark(java_error(e)) from e
         raise PhantomsError(code, f"{what}: {java_error(e)}", hint) from e
+
+
+def wrong_spark(message: str) -> PhantomsError:
+    """The error for a session of another Spark minor than the jar's."""
+    return PhantomsError(
+        "UNSUPPORTED_SPARK",
+        f"{message.split(WRONG_SPARK)[-1].strip()}.",
+        "Use the jar of the session's Spark minor: phantoms.configure finds it if it is installed.",
+    )
+
+
+def require_fitting(api: Any) -> None:
+    """Raise ``UNSUPPORTED_SPARK`` if the session of an API object runs another Spark minor than the jar was built for."""
+    build = json.loads(api.buildInfo())
+    minor, running = str(build["spark_minor"]), str(build["running"])
+    if running.split(".")[:2] != minor.split("."):
+        raise wrong_spark(f"this jar was built for Spark {minor}, the session runs {running}")
+
+
+def running_session() -> SparkSession | None:
+    """The session of the calling thread, or else the process's: a plain Python thread has none of its own."""
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    try:
+        return SparkSession.active()
+    except PySparkException:
+        return None
 
 
 def session_of(df: DataFrame) -> SparkSession:

@@ -248,8 +248,11 @@ def is_active(spark: SparkSession) -> bool:
 
 
 def require_active(spark: SparkSession) -> None:
-    """Raise ``NOT_ACTIVE`` unless `is_active`."""
+    """Raise ``NOT_ACTIVE`` unless `is_active`, or ``UNSUPPORTED_SPARK`` if that is why."""
     if not is_active(spark):
+        api = _jvm.find_api(spark)
+        if api is not None:
+            _jvm.require_fitting(api)
         raise PhantomsError(
             "NOT_ACTIVE",
             "spark-phantoms is not part of this session.",

@@ -1,6 +1,6 @@
 """Statistics the chooser uses: supplied ones here, those earlier executions observed, a bounded sample otherwise.
 
-All functions act on a session: the active one unless `spark` is given. `table` is the name of a table or view.
+All functions act on a session: the active one, or else the process's, unless `spark` is given. `table` is the name of a table or view.
 """
 
 from __future__ import annotations
@@ -20,12 +20,10 @@ __all__ = ["clear", "count", "load", "observed", "sample", "save", "set_flow_len
 
 
 def _session(spark: SparkSession | None) -> SparkSession:
-    from pyspark.sql import SparkSession
-
-    found = SparkSession.getActiveSession() if spark is None else spark
+    found = _jvm.running_session() if spark is None else spark
     if found is None:
         raise PhantomsError(
-            "NOT_ACTIVE", "there is no active Spark session.", "Create one with phantoms.configure, or pass spark=."
+            "NOT_ACTIVE", "there is no Spark session.", "Create one with phantoms.configure, or pass spark=."
         )
     return found
 

@@ -4,6 +4,9 @@ import java.util.Properties
 
 import scala.util.Using
 
+import io.phantoms.spark.detect.DeclineReason.WrongSpark
+import io.phantoms.spark.stats.StatisticsException
+
 import org.apache.spark.SPARK_VERSION
 
 /**
@@ -17,6 +20,14 @@ final case class BuildInfo(version: String, sparkMinor: String, sparkVersion: St
 
   /** Classes of other minors differ in ways that show only when they are called. */
   def fits(running: String): Boolean = BuildInfo.minor(running) == sparkMinor
+
+  /** Asked first by whatever is called from outside: None on the Spark minor the jar was built for. */
+  def mismatch(running: String = BuildInfo.runningSpark): Option[WrongSpark] =
+    Option.when(!fits(running))(WrongSpark(sparkMinor, running))
+
+  /** @throws StatisticsException of class `PHANTOMS_WRONG_SPARK` on any other */
+  def requireFitting(running: String = BuildInfo.runningSpark): Unit =
+    mismatch(running).foreach(reason => throw new StatisticsException("PHANTOMS_WRONG_SPARK", reason.message))
 }
 
 object BuildInfo {

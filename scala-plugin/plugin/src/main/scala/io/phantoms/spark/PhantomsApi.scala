@@ -1,5 +1,6 @@
 package io.phantoms.spark
 
+import io.phantoms.spark.detect.{Decision, Declined}
 import io.phantoms.spark.explain.{ExplanationJson, Explanations, Text}
 import io.phantoms.spark.rewrite.PhantomsRule
 
@@ -12,13 +13,20 @@ import org.json4s.jackson.JsonMethods
 object PhantomsApi {
 
   /** The decisions about a query, as [[ExplanationJson]] describes them. */
-  def explainJson(df: Dataset[_]): String = ExplanationJson.render(Explanations.explain(df))
+  def explainJson(df: Dataset[_]): String = ExplanationJson.render(decisions(df))
 
   /** The decisions about a query, for people. */
-  def explainText(df: Dataset[_]): String = Text.render(Explanations.explain(df))
+  def explainText(df: Dataset[_]): String = Text.render(decisions(df))
 
   /** What of a query was left alone, and why. */
-  def whyNotText(df: Dataset[_]): String = Text.whyNot(Explanations.explain(df))
+  def whyNotText(df: Dataset[_]): String = Text.whyNot(decisions(df))
+
+  /** Of another Spark nothing is touched, not even the DataFrame. */
+  private[spark] def decisions(df: Dataset[_], build: BuildInfo = BuildInfo.current): Seq[Decision] =
+    build.mismatch() match {
+      case Some(reason) => Seq(Declined("any query", reason))
+      case None => Explanations.explain(df)
+    }
 
   /** `{"version", "spark_minor", "spark_version", "running"}`: what the jar was built for, and what runs. */
   def buildInfo(): String = {
@@ -34,10 +42,10 @@ object PhantomsApi {
   }
 
   /** Whether the session has the extension and runs the Spark minor it was built for; also while switched off. */
-  def isActive(session: SparkSession): Boolean = session match {
-    case classic: ClassicSession =>
-      BuildInfo.current.fits(BuildInfo.runningSpark) &&
-      classic.sessionState.optimizer.preCBORules.exists(_.isInstanceOf[PhantomsRule])
+  def isActive(session: SparkSession): Boolean = BuildInfo.current.mismatch().isEmpty && hasRule(session)
+
+  private def hasRule(session: SparkSession): Boolean = session match {
+    case classic: ClassicSession => classic.sessionState.optimizer.preCBORules.exists(_.isInstanceOf[PhantomsRule])
     case _ => false
   }
 }

@@ -6,6 +6,7 @@ import io.phantoms.spark.rewrite.{PhantomsRule, Sharing}
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
+import org.slf4j.LoggerFactory
 
 /**
  * The plugin: `spark.sql.extensions=io.phantoms.spark.PhantomsExtensions`.
@@ -13,12 +14,21 @@ import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
  * Wiring only. Confs are read where they act, so the plugin may be switched on and off in a running session. Nothing
  * here touches the session it is given: it is still being made.
  */
-class PhantomsExtensions private[spark] (sharing: Sharing) extends (SparkSessionExtensions => Unit) {
+class PhantomsExtensions private[spark] (sharing: Sharing, build: BuildInfo = BuildInfo.current)
+    extends (SparkSessionExtensions => Unit) {
 
   /** The one that Spark makes. */
   def this() = this(Sharing)
 
-  override def apply(extensions: SparkSessionExtensions): Unit = {
+  override def apply(extensions: SparkSessionExtensions): Unit = build.mismatch() match {
+    // An error here would be the session's, which would not come up. So not even Spark's own logging is used.
+    case Some(reason) =>
+      LoggerFactory.getLogger(classOf[PhantomsExtensions])
+        .warn(s"spark-phantoms is off: ${reason.message}. Use the jar for this Spark.")
+    case None => inject(extensions)
+  }
+
+  private def inject(extensions: SparkSessionExtensions): Unit = {
     // Registers the confs, so that a wrong value is refused when it is set.
     val _ = PhantomsConf.all
     extensions.injectPreCBORule(session => new PhantomsRule(session, sharing))

@@ -28,6 +28,7 @@ object CalibrateApi {
    * @throws StatisticsException if an option is out of range, or the executors are elsewhere and no directory is given
    */
   def calibrateJson(session: SparkSession, rows: Long, repeat: Int, seed: Long, directory: String): String = {
+    BuildInfo.current.requireFitting()
     if (rows < 1 || repeat < 1)
       throw new StatisticsException(
         "PHANTOMS_BAD_NUMBER",

@@ -32,7 +32,10 @@ object DeclineReason {
   final case object Observed
       extends DeclineReason("OBSERVED", "observe() below the aggregates must count each row once per aggregate")
   final case class ProjectionSensitiveSource(format: String)
-      extends DeclineReason("PROJECTION_SENSITIVE_SOURCE", s"reading more columns from $format can change its rows")
+      extends DeclineReason(
+        "PROJECTION_SENSITIVE_SOURCE",
+        s"reading more or fewer columns of $format can change its rows"
+      )
   final case class PythonUdf(name: String)
       extends DeclineReason("PYTHON_UDF", s"the Python UDF $name is an input of the aggregates")
   final case object Subquery

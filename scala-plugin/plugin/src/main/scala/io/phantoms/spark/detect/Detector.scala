@@ -38,6 +38,7 @@ final class Detector(options: DetectionOptions) {
       branches <- AggregateNormalizer.branches(aggregate)
       // All sets of one Expand have one source; a filter may have emptied every set.
       base <- branches.headOption.map(_.source).toRight(SingleAggregate)
+      _ <- SensitiveSources.readDifferently(Seq(aggregate), base, branches).toLeft(())
       workload <- WorkloadBuilder.build(base, branches, aggregate.output, options, oneAggregate = true)
     } yield GroupingSetsCandidate(aggregate, workload)
 }

@@ -45,12 +45,13 @@ final class UnionDetector(options: DetectionOptions) {
       val whole = several.size == 1 && live.size + empty.size == children.size && alone.isEmpty
       val tried = several.map { g =>
         val output = if (whole) union.output else union.output.map(_.newInstance())
+        val queries = g.members.flatMap(_.queries)
         for {
-          _ <- SensitiveSources.widened(g.originals).toLeft(())
+          _ <- SensitiveSources.readDifferently(g.members.map(m => children(m.ordinal)), g.base, queries).toLeft(())
           _ <- Option.when(
             g.originals.exists(b => !b.fromGroupingSets && SensitiveSources.computesAggregates(b.source))
           )(SourcePushDown).toLeft(())
-          workload <- WorkloadBuilder.build(g.base, g.members.flatMap(_.queries), output, options, oneAggregate = false)
+          workload <- WorkloadBuilder.build(g.base, queries, output, options, oneAggregate = false)
         } yield (workload, g.members.map(_.ordinal).toSet)
       }
       val found = tried.collect { case Right(f) => f }

@@ -9,7 +9,7 @@ import io.phantoms.spark.{BuildInfo, PhantomsConf, PhantomsSettings}
 import io.phantoms.spark.detect._
 import io.phantoms.spark.detect.DeclineReason._
 import io.phantoms.spark.keep.Kept
-import io.phantoms.spark.stats.PlanningMemory
+import io.phantoms.spark.stats.{Cancelled, PlanningMemory}
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.IntegerLiteral
@@ -83,6 +83,7 @@ final class PhantomsRule(
       DecisionRecorder.record(visit.decisions ++ (if (visit.decisions.isEmpty) lonely(plan) else None))
       result
     } catch {
+      case Cancelled(e) => throw e
       case NonFatal(e) if !settings.strict => bug(e)
       case e: LinkageError if !settings.strict => bug(e)
     }

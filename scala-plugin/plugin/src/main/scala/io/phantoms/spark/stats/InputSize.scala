@@ -178,6 +178,7 @@ object InputSize extends Logging {
   private def quietly[T](body: => Option[T]): Option[T] =
     try body
     catch {
+      case Cancelled(e) => throw e
       case NonFatal(e) =>
         logWarning(s"spark-phantoms: the size of an input could not be read: $e")
         None

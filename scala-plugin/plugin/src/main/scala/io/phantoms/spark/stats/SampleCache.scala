@@ -6,7 +6,7 @@ private[stats] final case class SampleKey(identity: InputIdentity, keys: Set[Str
 
 /**
  * Samples by input snapshot, the least recently used dropped first, so that the second planning of a query reads nothing.
- * A sample that failed is remembered too: it would fail again.
+ * What failed is not remembered: the next planning may have more luck.
  *
  * @param capacity bytes of all samples and their keys. Samples grow with what they are asked: checked at each use
  */
@@ -24,7 +24,7 @@ final class SampleCache(capacity: Long) {
     find(identity, keys, rows).getOrElse {
       // Not under the lock: a job runs here. Two threads may both take it once.
       val made = make
-      synchronized {
+      if (made.isRight) synchronized {
         entries.put(SampleKey(identity, keys, rows), made)
         shrink()
       }

@@ -84,7 +84,8 @@ object Sampler extends Logging {
   }
 
   /**
-   * A sample of the input, or why there is none. Never throws: what goes wrong is logged as a WARN.
+   * A sample of the input, or why there is none. What goes wrong is logged as a WARN; only who ends the query meanwhile
+   * (see [[Cancelled]]) ends the sample with it.
    *
    * @param keys grouping expressions over the leaf of the input
    */
@@ -101,6 +102,7 @@ object Sampler extends Logging {
         case None =>
           try Right(guarded(run(session, input, keys, options)))
           catch {
+            case Cancelled(e) => throw e
             case NonFatal(e) =>
               val text = Option(e.getMessage).getOrElse("").linesIterator.nextOption().getOrElse("")
               logWarning(s"spark-phantoms: the input could not be sampled, default statistics are used: $e")

@@ -312,6 +312,7 @@ object StatisticsProvider extends Logging {
   private def quietly[T](otherwise: => T)(body: => T): T =
     try body
     catch {
+      case Cancelled(e) => throw e
       case NonFatal(e) =>
         logWarning(s"spark-phantoms: a statistic could not be read, a default is used: $e")
         otherwise

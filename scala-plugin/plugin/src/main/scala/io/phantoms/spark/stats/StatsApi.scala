@@ -14,7 +14,7 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.sql.{Dataset, SparkSession => AnySession}
 import org.apache.spark.sql.classic.SparkSession
 
-import io.phantoms.spark.{PhantomsConf, SmallFile, StrictJson}
+import io.phantoms.spark.{BuildInfo, PhantomsConf, SmallFile, StrictJson}
 
 /**
  * Statistics as the Python facade and scripts reach them. Every error is a [[StatisticsException]], an
@@ -27,6 +27,7 @@ object StatsApi extends Logging {
 
   /** @param n rows of the table, at least 0 */
   def statsSetRows(session: AnySession, table: String, n: Double): Unit = {
+    BuildInfo.current.requireFitting()
     checkNumber("rows", n, 0)
     update(session, table, Nil)((e, _) => e.copy(rows = Some(n)))
   }
@@ -36,6 +37,7 @@ object StatsApi extends Logging {
    * @param n distinct combinations of their values, at least 0
    */
   def statsSetGroups(session: AnySession, table: String, columns: java.util.List[String], n: Double): Unit = {
+    BuildInfo.current.requireFitting()
     checkNumber("groups", n, 0)
     if (columns.isEmpty) throw new StatisticsException("PHANTOMS_NO_COLUMNS", "groups of no columns: name at least one")
     update(session, table, columns.asScala.toSeq)((e, c) => e.copy(groups = e.groups.updated(c, n)))
@@ -49,6 +51,7 @@ object StatsApi extends Logging {
    * @param l effective flow length (SMAP's l_a): rows per run of one group, at least 1
    */
   def statsSetFlowLength(session: AnySession, table: String, columns: java.util.List[String], l: Double): Unit = {
+    BuildInfo.current.requireFitting()
     checkNumber("flow length", l, 1)
     update(session, table, columns.asScala.toSeq)((e, c) => e.copy(flowLength = e.flowLength.updated(c, l)))
   }
@@ -61,6 +64,7 @@ object StatsApi extends Logging {
    * `spark.phantoms.stats.path` as well.
    */
   def statsClear(session: AnySession): Unit = {
+    BuildInfo.current.requireFitting()
     StatsRegistry.global.clear()
     PlanningMemory.clear()
     ObservationStore.global.clear(directory(session))
@@ -71,7 +75,12 @@ object StatsApi extends Logging {
    * "flow_length": [{"columns", "rows"}]}`, one for each input, those in `spark.phantoms.stats.path` as well. Columns are
    * named as in the query that was observed; `rows` is null where no execution read all of them.
    */
-  def statsObserved(session: AnySession): String = JsonMethods.compact(
+  def statsObserved(session: AnySession): String = {
+    BuildInfo.current.requireFitting()
+    JsonMethods.compact(observed(session))
+  }
+
+  private def observed(session: AnySession): JArray =
     JArray(ObservationStore.global.all(directory(session)).toList.map { s =>
       def called(key: String) = s.names.getOrElse(key, key)
       JObject(
@@ -83,7 +92,6 @@ object StatsApi extends Logging {
         "flow_length" -> ObservationJson.bySet(s.observation.flowLengths, "columns", "rows")(called)
       )
     })
-  )
 
   private def directory(session: AnySession): String =
     try session.asInstanceOf[SparkSession].sessionState.conf.getConf(PhantomsConf.StatsPath)
@@ -93,6 +101,7 @@ object StatsApi extends Logging {
 
   /** Everything supplied and observed, as JSON (format `phantoms-statistics`, version 1). */
   def statsToJson(session: AnySession): String = {
+    BuildInfo.current.requireFitting()
     // What is only known in this application would mean nothing to another.
     val observed = ObservationStore.global.all(directory(session)).filter(_.key.isLasting)
     val more = if (observed.isEmpty) Nil else List("observed" -> JArray(observed.toList.map(ObservationJson.toJson)))
@@ -105,6 +114,7 @@ object StatsApi extends Logging {
 
   /** Adds what [[statsSaveJson]] wrote; statistics of the same table or input are replaced. */
   def statsLoadJson(@unused session: AnySession, path: String): Unit = {
+    BuildInfo.current.requireFitting()
     val text = SmallFile.read(path, MostBytes).fold(
       {
         case SmallFile.Missing =>
@@ -144,6 +154,7 @@ object StatsApi extends Logging {
 
   /** @param rows most rows to keep */
   def statsSample(df: Dataset[_], rows: Int): String = {
+    BuildInfo.current.requireFitting()
     if (rows < 1) throw new StatisticsException("PHANTOMS_BAD_NUMBER", s"sample of $rows rows: at least 1 is needed")
     val dataset = df.asInstanceOf[org.apache.spark.sql.classic.Dataset[_]]
     val session: SparkSession = dataset.sparkSession
@@ -193,6 +204,7 @@ object StatsApi extends Logging {
    * @param deviation relative standard deviation of a count of groups
    */
   def statsCount(df: Dataset[_], groupings: String, deviation: Double): String = {
+    BuildInfo.current.requireFitting()
     val dataset = df.asInstanceOf[org.apache.spark.sql.classic.Dataset[_]]
     val session = dataset.sparkSession
     if (!session.sessionState.conf.getConf(PhantomsConf.ObserveStats))

@@ -14,7 +14,7 @@ import org.apache.spark.sql.streaming.Trigger
 import org.scalatest.funsuite.AnyFunSuite
 
 /** The shared plan in the places where queries stand: actions, writes, subqueries, other queries, the cache, streams. */
-final class ConsumersSuite extends AnyFunSuite with PluginSession {
+final class ConsumersSuite extends AnyFunSuite with PluginSession with StoppedQueries {
   private val union = PluginSession.union("flows")
   private val sets = PluginSession.sets("flows")
 

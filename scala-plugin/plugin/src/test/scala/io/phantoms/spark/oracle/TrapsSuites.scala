@@ -16,7 +16,7 @@ trait TrapVariants extends TrapTables { this: org.scalatest.Suite =>
 }
 
 class GroupingSetTrapsSuite extends AnyFunSuite with TrapVariants with GroupingSetTraps
-class UnionTrapsSuite extends AnyFunSuite with TrapVariants with UnionTraps
+class UnionTrapsSuite extends AnyFunSuite with TrapVariants with UnionTraps with DamagedInputTraps
 class AggregateTrapsSuite extends AnyFunSuite with TrapVariants with AggregateTraps
 
 class RandomGroupingSetTrapsSuite

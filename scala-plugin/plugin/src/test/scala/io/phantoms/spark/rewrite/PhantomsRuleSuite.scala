@@ -3,9 +3,10 @@ package io.phantoms.spark.rewrite
 import scala.collection.immutable.BitSet
 import scala.collection.mutable
 
-import io.phantoms.spark.{BuildInfo, PhantomsConf, PhantomsSettings}
+import io.phantoms.spark.{BuildInfo, PhantomsApi, PhantomsConf, PhantomsExtensions, PhantomsSettings}
 import io.phantoms.spark.choose._
 import io.phantoms.spark.detect._
+import io.phantoms.spark.stats.StatisticsException
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Subquery, Union}
@@ -134,6 +135,16 @@ class PhantomsRuleSuite extends AnyFunSuite with DetectionTestSession {
     assertUntouched(rule, cube, "WRONG_SPARK")
     assert(new BuildInfo("0", "4.2", "4.2.0").fits("4.2.3"))
     assert(!new BuildInfo("0", "4.2", "4.2.0").fits("4.20.0"))
+  }
+
+  test("on another Spark minor nothing of what is handed in is touched") {
+    val other = BuildInfo("0", "4.1", "4.1.0")
+    new PhantomsExtensions(new PlainSharing, other)(null)
+    val Seq(Declined(_, reason)) = PhantomsApi.decisions(null, other): @unchecked
+    assert(reason.code == "WRONG_SPARK" && reason.message.contains(BuildInfo.runningSpark))
+    val error = intercept[StatisticsException](other.requireFitting())
+    assert(error.errorClass == "PHANTOMS_WRONG_SPARK" && error.getMessage.contains("4.1"))
+    BuildInfo.current.requireFitting()
   }
 
   test("streaming") {
