@@ -201,18 +201,20 @@ final class HftaCode(spec: SharedSpec) {
    * later ones only set those in a copy of it: many are the NULLs and names of a query among many.
    */
   private def emit(q: Int): String = {
-    val QuerySpec(r, results, having, _) = spec.queries(q)
+    val r = spec.queries(q).relation
+    val ResultExpressions(onKeys, totals, having, bound) = ResultExpressions(spec, spec.queries(q))
     val (loads, vars) = aggregates.loadAll(records(r), "t", "o")
     def evaluate(e: Expression): ExprCode = {
       ctx.INPUT_ROW = null
       ctx.currentVars = vars
       e.genCode(ctx)
     }
-    val condition = having.map { h =>
-      val c = evaluate(aggregates.overSlots(h))
+    def returnUnless(condition: Expression): String = {
+      val c = evaluate(condition)
       s"${c.code}\nif (${c.isNull} || !${c.value}) return null;"
-    }.getOrElse("")
-    val bound = results.map(aggregates.overSlots)
+    }
+    val condition = (onKeys.map(returnUnless) ++ totals.map(evaluate(_).code.toString) ++ having.map(returnUnless))
+      .mkString("\n")
     val varying = bound.zipWithIndex.filter(_._1.exists(_.isInstanceOf[BoundReference]))
     val patches = varying.map { case (e, i) => setter(e.dataType).map(patch(evaluate(e), i, _)) }
     ctx.INPUT_ROW = null
