@@ -26,7 +26,7 @@ final case class Carry(carry: Expression, more: Expression, left: Expression, ri
   }
 
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
-    val Seq(c, m, l, r) = children.map(_.genCode(ctx))
+    val (c, m, l, r) = (carry.genCode(ctx), more.genCode(ctx), left.genCode(ctx), right.genCode(ctx))
     val support = classOf[KernelSupport].getName
     val before = more match {
       case Literal(0, _) => s"${c.value}"

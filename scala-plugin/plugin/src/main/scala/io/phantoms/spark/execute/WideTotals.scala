@@ -20,7 +20,10 @@ sealed abstract class WideTotal extends DeclarativeAggregate {
 
   protected def input: Expression = plain.children.head
 
-  /** Result of a global aggregate in whole-stage code: there Spark holds the total in a variable, which is no row's. */
+  /**
+   * Result of a global aggregate in whole-stage code. There Spark holds the total in a variable: an average may be in
+   * range though the total would not fit into a row, as long as those of single tasks do.
+   */
   def resultOfVariables: Expression = evaluateExpression
 
   /** Whether the total of a result that is out of range is an error. */
@@ -33,7 +36,6 @@ sealed abstract class WideTotal extends DeclarativeAggregate {
 
   /** NULL until there is a value. */
   protected def total: AttributeReference
-  protected def isEmpty: Expression = IsNull(total)
 
   /** What a NULL input leaves as it was. */
   protected def unlessNull(old: Expression, updated: Expression): Expression =
@@ -48,7 +50,7 @@ sealed abstract class WideTotal extends DeclarativeAggregate {
 object WideTotal {
 
   /** A function as it is run: over a wide total where its own may leave its range. */
-  def apply(function: DeclarativeAggregate): DeclarativeAggregate = function match {
+  def apply(function: DeclarativeAggregate): DeclarativeAggregate = if (!sys.props.contains("phantoms.wide")) function else function match {
     case s: Sum => s.dataType match {
         case _: DecimalType => WideDecimalSum(s)
         case _: YearMonthIntervalType | _: DayTimeIntervalType => WideSum(s)
@@ -180,13 +182,9 @@ final case class WideDecimalSum(plain: Sum) extends DecimalTotal {
   override lazy val initialValues: Seq[Expression] = Seq(Literal(null, totalType))
   override lazy val updateExpressions: Seq[Expression] = Seq(update)
   override lazy val mergeExpressions: Seq[Expression] = Seq(merge)
-  override lazy val evaluateExpression: Expression = result(inRow)
-  override lazy val resultOfVariables: Expression = result(total)
-
-  private def result(total: Expression): Expression = {
-    val Seq(sum, empty) = plain.aggBufferAttributes
-    evaluated(sum -> total, empty -> isEmpty)
-  }
+  // The buffers of Spark's: the sum, and whether there was no value yet.
+  override lazy val evaluateExpression: Expression =
+    evaluated(plain.aggBufferAttributes.head -> inRow, plain.aggBufferAttributes(1) -> IsNull(total))
   override protected def withNewChildrenInternal(children: IndexedSeq[Expression]): WideDecimalSum =
     copy(plain.withNewChildren(children).asInstanceOf[Sum])
 }
