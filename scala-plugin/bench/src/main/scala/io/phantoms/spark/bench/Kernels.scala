@@ -42,7 +42,7 @@ object Kernels {
     )
     SharedSpec(
       keys = keys.map(_ => KeySpec(IntegerType, nullable = true)),
-      aggregates = IndexedSeq(AggregateSpec(Count(Literal(1)), None), AggregateSpec(Sum(value), None)),
+      aggregates = IndexedSeq(AggregateSpec(Count(Literal(1)), None), AggregateSpec(WideTotal(Sum(value)), None)),
       relations = IndexedSeq(relation),
       queries = IndexedSeq.empty,
       numPartitions = Shards,

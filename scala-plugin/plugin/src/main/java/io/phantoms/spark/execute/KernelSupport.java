@@ -89,6 +89,57 @@ public final class KernelSupport {
     return Decimal.apply(new BigDecimal(new BigInteger(bytes), scale), precision, scale);
   }
 
+  /** A total that has wrapped around more often than can be counted. It stays out of range. */
+  private static final int LOST = Integer.MIN_VALUE;
+
+  /** The carry of the sum of two totals whose low words do not wrap around when added. */
+  public static int carry(int a, int b) {
+    long sum = (long) a + b;
+    return a == LOST || b == LOST || sum <= LOST || sum > Integer.MAX_VALUE ? LOST : (int) sum;
+  }
+
+  /** The carry once the low words are added, be it that they wrap around. */
+  public static int carried(int carry, long left, long right) {
+    long sum = left + right;
+    if (((left ^ sum) & (right ^ sum)) >= 0) {
+      return carry;
+    }
+    return carry(carry, left < 0 ? -1 : 1);
+  }
+
+  /** Unscaled value of a total at the scale of its type, of any number of digits. */
+  public static BigInteger total(Decimal value, int scale) {
+    BigDecimal d = value.toJavaBigDecimal();
+    if (d.scale() != scale) {
+      d = d.setScale(scale, java.math.RoundingMode.HALF_UP);
+    }
+    return d.unscaledValue();
+  }
+
+  /** 64 of the bits, word 0 the lowest. */
+  public static long word(BigInteger unscaled, int word) {
+    if (word == 0) {
+      return unscaled.longValue();
+    }
+    if (unscaled.bitLength() < 64 * word) {
+      return unscaled.signum() >> 1;
+    }
+    return unscaled.shiftRight(64 * word).longValue();
+  }
+
+  public static Decimal total(long high, long middle, long low, int scale) {
+    if (high == (low >> 63) && middle == high) {
+      return Decimal.apply(BigDecimal.valueOf(low, scale));
+    }
+    byte[] bytes = new byte[24];
+    for (int i = 0; i < 8; i++) {
+      bytes[i] = (byte) (high >>> (56 - 8 * i));
+      bytes[8 + i] = (byte) (middle >>> (56 - 8 * i));
+      bytes[16 + i] = (byte) (low >>> (56 - 8 * i));
+    }
+    return Decimal.apply(new BigDecimal(new BigInteger(bytes), scale));
+  }
+
   /** Wide decimals as dictionary values: the unscaled value at the scale of the type. */
   public static int internDecimal(ByteDictionary dictionary, Decimal value, int precision, int scale) {
     BigInteger unscaled = wide(value, precision, scale);

@@ -56,7 +56,7 @@ object SensitiveSources {
       branches: Seq[Branch]
   ): Option[DeclineReason] =
     shared.collectLeaves().flatMap(sensitive).headOption.flatMap { first =>
-      val found = reads(shared, AttributeSet(branches.flatMap(_.inputs).flatMap(_.references)))
+      val found = reads(shared, AttributeSet(branches.flatMap(b => b.inputs ++ b.everyRow).flatMap(_.references)))
       val expected = plain.map(p => reads(p, p.outputSet))
       val different = found.zipWithIndex.collect {
         case (read @ Read(Some(name), _, _), i)

@@ -137,8 +137,6 @@ final class AggregateCode(ctx: CodegenContext, spec: SharedSpec) {
     (declarations, vars)
   }
 
-  /** See [[AggregateCode.overSlots]]. */
-  def overSlots(e: Expression): Expression = AggregateCode.overSlots(spec, e)
 }
 
 object AggregateCode {
@@ -151,13 +149,21 @@ object AggregateCode {
       BoundReference(ordinal, a.dataType, a.nullable)
   }
 
-  /** A query's expression over keys and aggregate results, as one over keys and slots: see [[AggregateCode.load]]. */
-  private[execute] def overSlots(spec: SharedSpec, e: Expression): Expression = e.transformUp {
+  /**
+   * A query's expression over keys and aggregate results, as one over keys and slots: see [[AggregateCode.load]].
+   *
+   * @param overVariables see [[QuerySpec]]
+   */
+  private[execute] def overSlots(spec: SharedSpec, e: Expression, overVariables: Boolean): Expression = e.transformUp {
     case b: BoundReference if b.ordinal >= spec.keys.size =>
       val a = b.ordinal - spec.keys.size
       val attributes = spec.aggregates(a).buffers.zipWithIndex.map { case (buffer, i) =>
         buffer -> (spec.keys.size + spec.firstSlot(a) + i)
       }
-      bind(spec.aggregates(a).function.evaluateExpression, attributes)
+      val result = spec.aggregates(a).function match {
+        case t: WideTotal if overVariables => t.resultOfVariables
+        case other => other.evaluateExpression
+      }
+      bind(result, attributes)
   }
 }

@@ -1,5 +1,6 @@
 package io.phantoms.spark.execute
 
+import org.apache.spark.sql.catalyst.expressions.AttributeReference
 import org.apache.spark.sql.catalyst.expressions.codegen.CodeGenerator
 import org.apache.spark.sql.types._
 
@@ -7,7 +8,7 @@ import org.apache.spark.sql.types._
  * How values of a Spark type lie in the words of a record. Values shorter than a word are zero-extended; what has no
  * fixed width lies in the task's dictionary, the record holds its id.
  *
- * @param bits width in bits: 8, 16, 32, 64, or 128 for a wide decimal in a buffer
+ * @param bits width in bits: 8, 16, 32, 64, or 128 and 192 for wide decimals in a buffer
  */
 sealed abstract class FieldType(val dataType: DataType, val bits: Int) extends Product with Serializable {
   def isDictionary: Boolean = false
@@ -36,6 +37,22 @@ object FieldType {
     def toBits(value: String): String = throw new IllegalStateException("two words")
     def fromBits(bits: String): String = throw new IllegalStateException("two words")
   }
+
+  /** A running total of decimals, whatever its digits: three words, moved by [[RecordCode]]. */
+  final case class Total(t: DecimalType) extends FieldType(t, 192) {
+    def toBits(value: String): String = throw new IllegalStateException("three words")
+    def fromBits(bits: String): String = throw new IllegalStateException("three words")
+  }
+
+  /** The carry of a running total, see [[io.phantoms.spark.execute.Carry]]. Never NULL; shares a word with others. */
+  case object CarryField extends FieldType(IntegerType, 32) {
+    def toBits(value: String): String = s"($value & 0xFFFFFFFFL)"
+    def fromBits(bits: String): String = s"((int) $bits)"
+  }
+
+  /** Marks of buffer fields that lie in records in a way of their own. */
+  val CarryMark: Metadata = new MetadataBuilder().putString("phantoms.field", "carry").build()
+  val TotalMark: Metadata = new MetadataBuilder().putString("phantoms.field", "total").build()
 
   sealed abstract class Dictionary(t: DataType) extends FieldType(t, 32) {
     override def isDictionary: Boolean = true
@@ -72,8 +89,10 @@ object FieldType {
     case other => of(other).getOrElse(RowField(other))
   }
 
-  /** The layout of an aggregate buffer of this type; None: not supported. */
-  def ofBuffer(t: DataType): Option[FieldType] = t match {
+  /** The layout of a field of an aggregate buffer; None: not supported. */
+  def ofBuffer(field: AttributeReference): Option[FieldType] = field.dataType match {
+    case d: DecimalType if field.metadata == TotalMark => Some(Total(d))
+    case IntegerType if field.metadata == CarryMark => Some(CarryField)
     case d: DecimalType if d.precision > Decimal.MAX_LONG_DIGITS => Some(WideDecimal(d))
     case other => of(other)
   }

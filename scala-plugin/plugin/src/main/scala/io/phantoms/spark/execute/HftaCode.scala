@@ -205,22 +205,29 @@ final class HftaCode(spec: SharedSpec) {
    * later ones only set those in a copy of it: many are the NULLs and names of a query among many.
    */
   private def emit(q: Int): String = {
-    val QuerySpec(r, results, having, _) = spec.queries(q)
-    val bound = results.map(aggregates.overSlots)
-    val asked = having.map(aggregates.overSlots)
+    val r = spec.queries(q).relation
+    val ResultExpressions(onKeys, totals, having, bound) = ResultExpressions(spec, spec.queries(q))
     def withLoads(read: Seq[Expression]): String = {
       val (loads, vars) = aggregates.load(read, records(r), "t", "o")
       ctx.INPUT_ROW = null
       ctx.currentVars = vars
       loads
     }
-    val condition = {
-      val loads = withLoads(asked.toSeq)
-      asked.map { h =>
-        val c = h.genCode(ctx)
-        s"$loads\n${c.code}\nif (${c.isNull} || !${c.value}) return null;"
-      }.getOrElse("")
+    def returnUnless(condition: Expression): String = {
+      val loads = withLoads(Seq(condition))
+      val c = condition.genCode(ctx)
+      s"$loads\n${c.code}\nif (${c.isNull} || !${c.value}) return null;"
     }
+    val evaluated = SplitCode.grouped(totals)(SplitCode.length).map { some =>
+      val loads = withLoads(some)
+      val vars = ctx.currentVars
+      (loads +: some.map { e =>
+        ctx.currentVars = vars
+        e.genCode(ctx).code.toString
+      }).mkString("\n")
+    }
+    val condition = (onKeys.map(returnUnless).toSeq :+ split.calls(s"totals_$q", "long[] t, int o", "t, o", evaluated)) ++
+      having.map(returnUnless)
     val varying = bound.zipWithIndex.filter(_._1.exists(_.isInstanceOf[BoundReference]))
     val patches = SplitCode.grouped(varying)(v => SplitCode.length(v._1)).map { some =>
       val loads = withLoads(some.map(_._1))
@@ -238,7 +245,7 @@ final class HftaCode(spec: SharedSpec) {
     if (patches.exists(_.isEmpty))
       s"""
          |private $unsafeRow emit_$q(long[] t, int o) {
-         |  $condition
+         |  ${condition.mkString("\n")}
          |  $wholeLoads
          |  $whole
          |  return ${row.value};
@@ -249,12 +256,12 @@ final class HftaCode(spec: SharedSpec) {
          |private $unsafeRow emit_$q(long[] t, int o) {
          |  final $unsafeRow row = row_$q;
          |  if (row == null) { return first_$q(t, o); }
-         |  $condition
+         |  ${condition.mkString("\n")}
          |  ${split.calls(s"patch_$q", s"$unsafeRow row, long[] t, int o", "row, t, o", patches.flatten)}
          |  return row;
          |}
          |private $unsafeRow first_$q(long[] t, int o) {
-         |  $condition
+         |  ${condition.mkString("\n")}
          |  $wholeLoads
          |  $whole
          |  row_$q = ${row.value}.copy();

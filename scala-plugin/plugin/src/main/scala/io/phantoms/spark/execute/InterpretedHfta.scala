@@ -91,11 +91,12 @@ final class InterpretedHfta(spec: SharedSpec) extends HftaKernel {
 
   private final class Query(query: QuerySpec) {
     private val record = records(query.relation)
-    private val results = query.results.map(AggregateCode.overSlots(spec, _))
-    private val condition =
-      InterpretedAggregates.prepare(query.having.toSeq.map(AggregateCode.overSlots(spec, _))).headOption
-    private val projection = InterpretedAggregates.projection(results)
-    private val used = (results ++ condition).flatMap(_.collect { case b: BoundReference => b.ordinal }).distinct.sorted
+    private val expressions = ResultExpressions(spec, query)
+    private val onKeys = InterpretedAggregates.prepare(expressions.onKeys.toSeq).headOption
+    private val totals = InterpretedAggregates.prepare(expressions.totals)
+    private val having = InterpretedAggregates.prepare(expressions.having.toSeq).headOption
+    private val projection = InterpretedAggregates.projection(expressions.results)
+    private val used = (expressions.results ++ onKeys ++ totals ++ having).flatMap(_.collect { case b: BoundReference => b.ordinal }).distinct.sorted
     private val (usedKeys, usedSlots) = used.toArray.partition(_ < spec.keys.size)
 
     /** Keys first, then all slots. */
@@ -113,7 +114,11 @@ final class InterpretedHfta(spec: SharedSpec) extends HftaKernel {
         values(usedSlots(i)) = record.slot(usedSlots(i) - spec.keys.size, t, o, dictionary)
         i += 1
       }
-      if (condition.isEmpty || condition.get.eval(valuesRow) == true) projection(valuesRow) else null
+      if (onKeys.exists(_.eval(valuesRow) != true)) null
+      else {
+        totals.foreach(_.eval(valuesRow))
+        if (having.exists(_.eval(valuesRow) != true)) null else projection(valuesRow)
+      }
     }
   }
 }

@@ -24,13 +24,17 @@ private[execute] final class RecordAccess(spec: SharedSpec, val layout: RecordLa
   private val keyBitsMask = spec.keys.map(k => if (k.field.bits == 64) -1L else (1L << k.field.bits) - 1).toArray
   private val keyFields = spec.keys.map(k => FieldAccess(k.field)).toArray
   private val keyNull = Array.tabulate(spec.keys.size)(k => layout.keyNull.get(k).orNull)
-  private val slotTypes = spec.slots.map(s => FieldType.ofBuffer(s.dataType).get).toArray
+  private val slotTypes = spec.slots.indices.map(layout.slotField).toArray
   private val slotFields = slotTypes.map {
-    case _: FieldType.WideDecimal => null
+    case _: FieldType.WideDecimal | _: FieldType.Total | FieldType.CarryField => null
     case other => FieldAccess(other)
   }
   private val slotWord = Array.tabulate(spec.slots.size)(s => layout.slotPlace.getOrElse(s, 0))
+  private val slotWords = spec.slots.indices.map(layout.slotWords).toArray
   private val slotNull = Array.tabulate(spec.slots.size)(s => layout.slotNull.get(s).orNull)
+  private val carryShift = Array.tabulate(spec.slots.size)(s => layout.carryShift.getOrElse(s, 0))
+  private val plainSlots = slots.filterNot(layout.carryShift.contains)
+  private val sharedWords = layout.sharedWords.toArray
 
   private val keyMask = Array.tabulate(flagWords)(layout.keyMask)
   private val slotMask = Array.tabulate(flagWords)(layout.slotMask)
@@ -118,15 +122,18 @@ private[execute] final class RecordAccess(spec: SharedSpec, val layout: RecordLa
       w += 1
     }
     var i = 0
-    while (i < slots.length) {
-      val slot = slots(i)
-      val from = a + parent.slotWord(slot)
-      val to = o + slotWord(slot)
-      t(to) = s(from)
-      if (slotFields(slot) == null) t(to + 1) = s(from + 1)
+    while (i < plainSlots.length) {
+      val slot = plainSlots(i)
+      System.arraycopy(s, a + parent.slotWord(slot), t, o + slotWord(slot), slotWords(slot))
       i += 1
     }
+    sharedWords.foreach { case (word, both) =>
+      t(o + word) = both.map(slot => parent.carryBits(slot, s, a) << carryShift(slot)).reduce(_ | _)
+    }
   }
+
+  private def carryBits(slot: Int, t: Array[Long], o: Int): Long =
+    (t(o + slotWord(slot)) >>> carryShift(slot)) & RecordLayout.HalfWord
 
   /** A key of a record, null for NULL. */
   def key(key: Int, t: Array[Long], o: Int, dictionary: ByteDictionary): Any =
@@ -138,6 +145,10 @@ private[execute] final class RecordAccess(spec: SharedSpec, val layout: RecordLa
     else slotTypes(slot) match {
       case FieldType.WideDecimal(d) =>
         KernelSupport.decimal(t(o + slotWord(slot)), t(o + slotWord(slot) + 1), d.precision, d.scale)
+      case FieldType.Total(d) =>
+        val w = o + slotWord(slot)
+        KernelSupport.total(t(w), t(w + 1), t(w + 2), d.scale)
+      case FieldType.CarryField => carryBits(slot, t, o).toInt
       case _ => slotFields(slot).value(t(o + slotWord(slot)), dictionary)
     }
 
@@ -160,6 +171,12 @@ private[execute] final class RecordAccess(spec: SharedSpec, val layout: RecordLa
             t(at) = KernelSupport.high(unscaled)
             t(at + 1) = unscaled.longValue
           }
+        case FieldType.Total(d) =>
+          val unscaled = KernelSupport.total(value.asInstanceOf[Decimal], d.scale)
+          (0 until 3).foreach(i => t(at + i) = KernelSupport.word(unscaled, 2 - i))
+        case FieldType.CarryField =>
+          t(at) = (t(at) & ~(RecordLayout.HalfWord << carryShift(slot))) |
+            ((value.asInstanceOf[Int] & RecordLayout.HalfWord) << carryShift(slot))
         case f if f.isDictionary && (value.asInstanceOf[AnyRef] eq old.asInstanceOf[AnyRef]) =>
         case _ => t(at) = slotFields(slot).bits(value, dictionary)
       }
@@ -168,8 +185,7 @@ private[execute] final class RecordAccess(spec: SharedSpec, val layout: RecordLa
 
   private def storeNull(slot: Int, t: Array[Long], o: Int): Unit = {
     t(o + slotNull(slot).word) |= slotNull(slot).mask
-    t(o + slotWord(slot)) = 0L
-    if (slotFields(slot) == null) t(o + slotWord(slot) + 1) = 0L
+    java.util.Arrays.fill(t, o + slotWord(slot), o + slotWord(slot) + slotWords(slot), 0L)
   }
 
   // Dictionary fields, keys before buffers: word, shift, null flag.

@@ -97,16 +97,21 @@ final class RecordCode(spec: SharedSpec, val layout: RecordLayout) {
   def copyBuffers(table: String, at: String, parent: RecordCode, from: String, fromAt: String): String = {
     val flags = (0 until flagWords).filter(slotMask(_) != 0)
       .map(w => s"${word(table, at, w)} |= ${word(from, fromAt, w)} & ${hex(slotMask(w))};")
-    val words = slots.flatMap { s =>
-      (0 until wordsOf(s)).map(i =>
+    val words = slots.filterNot(carryShift.contains).flatMap { s =>
+      (0 until slotWords(s)).map(i =>
         s"${word(table, at, slotPlace(s) + i)} = ${word(from, fromAt, parent.layout.slotPlace(s) + i)};"
       )
     }
-    (flags ++ words).mkString("\n")
+    val carries = sharedWords.map { case (w, both) =>
+      val halves = both.map(s => s"(${parent.carryBits(s, from, fromAt)} << ${carryShift(s)})")
+      s"${word(table, at, w)} = ${halves.mkString(" | ")};"
+    }
+    (flags ++ words ++ carries).mkString("\n")
   }
 
-  private def field(slot: Int): FieldType = FieldType.ofBuffer(spec.slots(slot).dataType).get
-  private def wordsOf(slot: Int): Int = (field(slot).bits + 63) / 64
+  /** The bits of a carry of a record. */
+  private def carryBits(slot: Int, table: String, at: String): String =
+    s"((${word(table, at, slotPlace(slot))} >>> ${carryShift(slot)}) & ${hex(RecordLayout.HalfWord)})"
 
   /** A key of a record as a value, for expressions. */
   def loadKey(ctx: CodegenContext, key: Int, table: String, at: String): ExprCode = {
@@ -119,12 +124,15 @@ final class RecordCode(spec: SharedSpec, val layout: RecordLayout) {
   def loadSlot(ctx: CodegenContext, slot: Int, table: String, at: String): ExprCode = {
     val isNull = slotNull.get(slot).map(f => s"(${word(table, at, f.word)} & ${hex(f.mask)}) != 0L")
     val w = slotPlace(slot)
-    val value = field(slot) match {
+    val value = slotField(slot) match {
       case FieldType.WideDecimal(t) =>
         s"$support.decimal(${word(table, at, w)}, ${word(table, at, w + 1)}, ${t.precision}, ${t.scale})"
+      case FieldType.Total(t) =>
+        s"$support.total(${(0 until 3).map(i => word(table, at, w + i)).mkString(", ")}, ${t.scale})"
+      case FieldType.CarryField => s"(int) ${carryBits(slot, table, at)}"
       case f => f.fromBits(word(table, at, w))
     }
-    declare(ctx, field(slot), isNull, value)
+    declare(ctx, slotField(slot), isNull, value)
   }
 
   private def declare(ctx: CodegenContext, field: FieldType, isNull: Option[String], value: String): ExprCode = {
@@ -159,7 +167,7 @@ final class RecordCode(spec: SharedSpec, val layout: RecordLayout) {
       old: Option[ExprCode]
   ): String = {
     val w = slotPlace(slot)
-    val write = field(slot) match {
+    val write = slotField(slot) match {
       case FieldType.WideDecimal(t) =>
         val big = ctx.freshName("unscaled")
         val overflow = slotNull.get(slot).map(f =>
@@ -172,6 +180,15 @@ final class RecordCode(spec: SharedSpec, val layout: RecordLayout) {
            |$overflow {
            |  ${word(table, at, w)} = $support.high($big); ${word(table, at, w + 1)} = $big.longValue();
            |}""".stripMargin
+      case FieldType.Total(t) =>
+        val big = ctx.freshName("unscaled")
+        val stores = (0 until 3).map(i => s"${word(table, at, w + i)} = $support.word($big, ${2 - i});")
+        s"java.math.BigInteger $big = $support.total(${v.value}, ${t.scale});\n${stores.mkString("\n")}"
+      case FieldType.CarryField =>
+        val (shift, text) = (carryShift(slot), word(table, at, w))
+        val set = s"$text = ($text & ${hex(~(RecordLayout.HalfWord << shift))}) | " +
+          s"(${slotField(slot).toBits(v.value.toString)} << $shift);"
+        old.fold(set)(o => s"if (${v.value} != ${o.value}) { $set }")
       case f if f.isDictionary && old.isDefined =>
         s"if (${v.value} != ${old.get.value}) { ${word(table, at, w)} = ${f.toBits(v.value.toString)}; }"
       case f => s"${word(table, at, w)} = ${f.toBits(v.value.toString)};"
@@ -184,7 +201,7 @@ final class RecordCode(spec: SharedSpec, val layout: RecordLayout) {
         val clear = unless("")(s"${word(table, at, f.word)} &= ${hex(~f.mask)};")
         if (v.isNull == FalseLiteral) s"$clear\n$write"
         else {
-          val zero = (0 until wordsOf(slot)).map(i => s"${word(table, at, w + i)} = 0L;").mkString(" ")
+          val zero = (0 until slotWords(slot)).map(i => s"${word(table, at, w + i)} = 0L;").mkString(" ")
           s"""if (${v.isNull}) {
              |  ${unless("!")(s"${word(table, at, f.word)} |= ${hex(f.mask)}; $zero")}
              |} else {
@@ -198,7 +215,7 @@ final class RecordCode(spec: SharedSpec, val layout: RecordLayout) {
   /** Dictionary fields (keys and buffers) as (word, shift, null flag). */
   def dictionaryFields: Seq[(Int, Int, Option[Flag])] =
     keys.filter(spec.keys(_).field.isDictionary).map(k => (keyPlace(k)._1, keyPlace(k)._2, keyNull.get(k))) ++
-      slots.filter(field(_).isDictionary).map(s => (slotPlace(s), 0, slotNull.get(s)))
+      slots.filter(slotField(_).isDictionary).map(s => (slotPlace(s), 0, slotNull.get(s)))
 
   /** Rewrites every dictionary id of a record in place: `translate` maps the Java text of an id to that of the new one. */
   def rewriteIds(table: String, at: String, translate: String => String): String =

@@ -58,12 +58,14 @@ final case class RelationSpec(
  * @param results one expression per output column over `BoundReference`s: keys first, then aggregate results
  * @param having rows that stay
  * @param rowOnEmptyInput one row even when no input row was seen (a plain global aggregate)
+ * @param overVariables whether Spark's own plan holds the totals of this query in variables, not in a row
  */
 final case class QuerySpec(
     relation: Int,
     results: Seq[Expression],
     having: Option[Expression],
-    rowOnEmptyInput: Boolean
+    rowOnEmptyInput: Boolean,
+    overVariables: Boolean = false
 )
 
 /**
@@ -117,7 +119,7 @@ final case class SharedSpec(
   def tableBytes: Long = mapSide.map(r => math.max(1L, relations(r).buckets) * layouts(r).stride * 8L).sum
 
   def hasDictionary: Boolean =
-    keys.exists(_.field.isDictionary) || slots.exists(s => FieldType.ofBuffer(s.dataType).exists(_.isDictionary))
+    keys.exists(_.field.isDictionary) || slots.exists(FieldType.ofBuffer(_).exists(_.isDictionary))
 }
 
 /** Word (of the flag words) and mask of a null bit. */
@@ -128,6 +130,8 @@ final case class Flag(word: Int, mask: Long)
  *
  * Words: flags, keys, buffers. Flag bit 63 of the first word marks an occupied bucket, bit 62 one that was hit (only in
  * tables with second chances, never in a block); the others are the null bits of nullable keys and buffers, at positions that are the same in every relation, so that feeding a child only masks.
+ * Where these leave room, a carry lies in the first word too: one sum takes no more than a word then. Other carries
+ * follow the buffers, two a word.
  */
 final class RecordLayout(spec: SharedSpec, relation: RelationSpec) {
   private def keyFlag(key: Int): Option[Int] =
@@ -142,7 +146,8 @@ final class RecordLayout(spec: SharedSpec, relation: RelationSpec) {
   /** Buffer fields present, ascending. */
   val slots: Seq[Int] = relation.aggregates.flatMap(a => spec.firstSlot(a) until spec.firstSlot(a + 1))
 
-  val flagWords: Int = math.max(1, (1 + spec.keys.count(_.nullable) + spec.slots.count(_.nullable) + 62) / 63)
+  private val flags = spec.keys.count(_.nullable) + spec.slots.count(_.nullable)
+  val flagWords: Int = math.max(1, (1 + flags + 62) / 63)
 
   private def flag(bit: Int) = {
     val at = if (bit < 62) bit else bit + 1
@@ -152,7 +157,8 @@ final class RecordLayout(spec: SharedSpec, relation: RelationSpec) {
   val slotNull: Map[Int, Flag] = slots.flatMap(s => slotFlag(s).map(b => s -> flag(b))).toMap
 
   def keyMask(word: Int): Long = keyNull.values.filter(_.word == word).map(_.mask).foldLeft(0L)(_ | _)
-  def slotMask(word: Int): Long = slotNull.values.filter(_.word == word).map(_.mask).foldLeft(0L)(_ | _)
+  def slotMask(word: Int): Long = slotNull.values.filter(_.word == word).map(_.mask).foldLeft(0L)(_ | _) |
+    (if (word == 0 && slots.exists(isFlagged)) RecordLayout.HalfWord << RecordLayout.FlaggedCarry else 0L)
 
   /** Word (from the record's start) and shift of a key: widest first, so that no field crosses a word. */
   val (keyPlace: Map[Int, (Int, Int)], keyWords: Int) = {
@@ -166,18 +172,39 @@ final class RecordLayout(spec: SharedSpec, relation: RelationSpec) {
     (places.toMap, (bit + 63) / 64)
   }
 
-  private def slotField(slot: Int): FieldType = FieldType.ofBuffer(spec.slots(slot).dataType).get
-  private val slotStarts = slots.map(s => (slotField(s).bits + 63) / 64).scanLeft(flagWords + keyWords)(_ + _)
+  def slotField(slot: Int): FieldType = FieldType.ofBuffer(spec.slots(slot)).get
+  def slotWords(slot: Int): Int = (slotField(slot).bits + 63) / 64
+
+  /** Whether it is the carry that lies in the flags: the same one in every relation. */
+  private def isFlagged(slot: Int): Boolean = flags <= RecordLayout.FlaggedCarry &&
+    slotField(slot) == FieldType.CarryField && !(0 until slot).exists(slotField(_) == FieldType.CarryField)
+
+  private val (carries, others) = slots.partition(slotField(_) == FieldType.CarryField)
+  private val slotStarts = others.map(slotWords).scanLeft(flagWords + keyWords)(_ + _)
+
+  /** Carries by the word that they lie in, lower half first. */
+  val sharedWords: Seq[(Int, Seq[Int])] = carries.filterNot(isFlagged).grouped(2).toSeq.zipWithIndex
+    .map { case (both, i) => (slotStarts.last + i, both) }
 
   /** First word of a buffer field. */
-  val slotPlace: Map[Int, Int] = slots.zip(slotStarts).toMap
+  val slotPlace: Map[Int, Int] = others.zip(slotStarts).toMap ++
+    carries.filter(isFlagged).map(_ -> 0) ++ sharedWords.flatMap { case (w, both) => both.map(_ -> w) }
+
+  /** Where in its word a carry begins. */
+  val carryShift: Map[Int, Int] = carries.filter(isFlagged).map(_ -> RecordLayout.FlaggedCarry).toMap ++
+    sharedWords.flatMap { case (_, both) => both.zip(Seq(0, 32)) }
 
   /** Words a record. */
-  val stride: Int = slotStarts.last
+  val stride: Int = slotStarts.last + sharedWords.size
 }
 
 object RecordLayout {
 
   /** Flag of an entry that was hit since another group last met it. */
   val Referenced: Long = 1L << 62
+
+  val HalfWord: Long = 0xffffffffL
+
+  /** First bit of a carry in the flags: it ends below [[Referenced]]. */
+  val FlaggedCarry: Int = 30
 }

@@ -7,12 +7,13 @@ import org.apache.spark.sql.catalyst.plans.logical.Aggregate
 import org.apache.spark.sql.internal.SQLConf
 
 import io.phantoms.spark.detect.Workload
-import io.phantoms.spark.execute.AggregateSpec
+import io.phantoms.spark.execute.{AggregateSpec, WideTotal}
 
 /**
  * Sums and averages of short decimals as plain Spark computes them: over unscaled longs. Spark's own rule for that runs
  * after ours and sees Aggregate nodes only, so it is applied here, function by function. Not only speed is at stake: the
- * average it makes goes through a double, and ours has to be the same number.
+ * average it makes goes through a double, and ours has to be the same number. What is left of sums is kept in totals that
+ * are wide enough, see [[WideTotal]].
  */
 private[rewrite] final class FastDecimals(
     val aggregates: IndexedSeq[AggregateSpec],
@@ -42,7 +43,7 @@ private[rewrite] object FastDecimals {
       val finish = rewritten.transformUp {
         case e: AggregateExpression => BoundReference(keyCount + i, e.dataType, e.nullable)
       }
-      (AggregateSpec(function.asInstanceOf[DeclarativeAggregate], a.filter), finish)
+      (AggregateSpec(WideTotal(function.asInstanceOf[DeclarativeAggregate]), a.filter), finish)
     }
     new FastDecimals(pairs.map(_._1), pairs.map(_._2), keyCount)
   }

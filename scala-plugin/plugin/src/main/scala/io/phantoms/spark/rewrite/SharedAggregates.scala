@@ -3,6 +3,7 @@ package io.phantoms.spark.rewrite
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project, Union}
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{BinaryType, IntegerType}
 
 import io.phantoms.spark.choose.{Configuration, Problem}
@@ -91,7 +92,13 @@ object SharedAggregates {
       aggregates.map(a => AggregateSpec(bind(a.function), a.filter.map(bind(_)))),
       stages.mapSide,
       queries.zipWithIndex.map { case (q, i) =>
-        QuerySpec(configuration.relations.indexWhere(_.queries.contains(i)), q.results, q.having, q.rowOnEmptyInput)
+        QuerySpec(
+          configuration.relations.indexWhere(_.queries.contains(i)),
+          q.results,
+          q.having,
+          q.rowOnEmptyInput,
+          overVariables = q.rowOnEmptyInput && wholeStage
+        )
       },
       stages.partitions(stages.mapSide),
       notation,
@@ -137,6 +144,10 @@ object SharedAggregates {
       result
     )
   }
+
+  /** Whether Spark's own plan would compile an aggregate without keys into the code of a stage. */
+  private def wholeStage: Boolean =
+    SQLConf.get.wholeStageEnabled && SQLConf.get.codegenFactoryMode != CodegenObjectFactoryMode.NO_CODEGEN
 
   private def blocks(): Seq[Attribute] = Seq(
     AttributeReference("partition", IntegerType, nullable = false)(),

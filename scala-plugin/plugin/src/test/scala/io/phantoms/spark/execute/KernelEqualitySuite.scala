@@ -40,6 +40,11 @@ class KernelEqualitySuite extends AnyFunSuite with RandomConfigurationSuite {
     "times and intervals" ->
       """select flag, dt, ts, tn, ym, ds, min(dt), max(ts), max(tn), sum(ym), avg(ds), min(flag) from %s
         |group by grouping sets ((flag, dt), (ts, tn), (ym, ds), (flag, ds), ())""".stripMargin,
+    "totals beyond their range" ->
+      """select a, z, n, try_sum(if(c > 0, 9223372036854775807, c)), try_sum(-9223372036854775000 + z), try_sum(c * 10000000000000000),
+        |try_sum(if(z > 0, interval '9000000000000' second, ds)), try_avg(if(z > 0, interval '9000000000000' second, ds)),
+        |try_sum(if(z > 0, interval '2000000000' month, ym)), try_sum(if(z > 0, 1, -1) * 99999999999999999999999999999999999999),
+        |try_avg(99999999999999999999999999999999999999) from %s group by grouping sets ((a, z), (n), (z, n), ())""".stripMargin,
     "filters" ->
       """select mod(a, 3) k, upper(b) l, sum(c) filter (where z > 0), count(*) filter (where flag), max(b) filter (where x > 1)
         |from %s where c > -20 and (b is not null or a = 1) group by cube(mod(a, 3), upper(b))

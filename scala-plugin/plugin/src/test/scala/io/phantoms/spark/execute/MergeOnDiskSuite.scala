@@ -131,6 +131,13 @@ final class MergeOnDiskSuite extends AnyFunSuite with BeforeAndAfterAll {
     check("select a, v, count(*) n, sum(v) s from t group by grouping sets ((a, v), (a), (v), ())")
   }
 
+  test("totals beyond their range are still known to be") {
+    // Of one sign each, so that no order of additions comes back into range.
+    val sums = "try_sum(if(a % 2 = 0, 9223372036854775807 - v, v)) s, try_sum(9223372036854775807 - v) u, " +
+      "try_sum(if(a % 2 = 0, 99999999999999999999999999999999999999, d)) sd, sum(int(v)) i"
+    check(s"select a, b, count(*) n, $sums from t group by grouping sets ((a, b), (a), ())")
+  }
+
   test("without generated code") {
     spark.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
     try check("select a, b, count(*) n, sum(v) s, max(d) m, min(b) l from t group by cube(a, b)")

@@ -80,6 +80,7 @@ final class RandomQueries(table: RandomTable, random: Random) {
     )
     val call = family match {
       case "sum" if numbers.nonEmpty => s"sum(${input(pick(numbers))})"
+      case "try_sum" if numbers.nonEmpty => s"try_sum(${input(pick(numbers))})"
       case "avg" if numbers.nonEmpty => s"avg(${input(pick(numbers))})"
       case "min" if ordered.nonEmpty => s"min(${input(pick(ordered))})"
       case "max" if ordered.nonEmpty => s"max(${input(pick(ordered))})"
@@ -89,7 +90,7 @@ final class RandomQueries(table: RandomTable, random: Random) {
     call + maybe(4)(s" filter (where ${condition()})")
   }
 
-  private val families = Vector("sum", "sum", "avg", "min", "max", "count", "count(*)")
+  private val families = Vector("sum", "sum", "try_sum", "avg", "min", "max", "count", "count(*)")
 
   private def where(): String = maybe(3)(s" where ${condition()}")
 

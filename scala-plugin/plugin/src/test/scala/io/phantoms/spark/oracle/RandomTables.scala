@@ -92,8 +92,11 @@ object RandomTables {
     val distinct = pick(random, Vector(1, 2, 3, 10, 60, 700))
     val skew = pick(random, Vector(1.0, 1.0, 3.0, 8.0))
     val nulls = if (!column.nullable) 0.0 else pick(random, Vector(0.0, 0.05, 0.3, 0.9, 1.0))
+    // Sums of some of these leave the range of bigint, in whatever order: they are of one sign.
+    val huge = column.dataType == LongType && !column.isKey && random.nextInt(3) == 0
     () =>
       if (random.nextDouble() < nulls) null
+      else if (huge) (math.pow(random.nextDouble(), skew) * distinct).toLong * 12345678901234567L
       else value(column.dataType, (math.pow(random.nextDouble(), skew) * distinct).toInt, random)
   }
 
