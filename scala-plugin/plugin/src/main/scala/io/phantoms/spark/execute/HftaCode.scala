@@ -226,8 +226,9 @@ final class HftaCode(spec: SharedSpec) {
         e.genCode(ctx).code.toString
       }).mkString("\n")
     }
-    val condition = (onKeys.map(returnUnless).toSeq :+ split.calls(s"totals_$q", "long[] t, int o", "t, o", evaluated)) ++
-      having.map(returnUnless)
+    val condition =
+      (onKeys.map(returnUnless).toSeq :+ split.calls(s"totals_$q", "long[] t, int o", "t, o", evaluated)) ++
+        having.map(returnUnless)
     val varying = bound.zipWithIndex.filter(_._1.exists(_.isInstanceOf[BoundReference]))
     val patches = SplitCode.grouped(varying)(v => SplitCode.length(v._1)).map { some =>
       val loads = withLoads(some.map(_._1))

@@ -70,7 +70,7 @@ object OrderInsensitive {
 
   /** Functions whose result does not depend on the order in which rows are added or buffers merged. */
   private def isExact(function: AggregateFunction): Boolean = function match {
-    case _: Count => true
+    case _: Count | _: WideTotal => true
     case s: Sum => addsExactly(s.child.dataType)
     // Integers are averaged as doubles.
     case a: Average => a.child.dataType.isInstanceOf[DecimalType] && addsExactly(a.child.dataType)

@@ -14,7 +14,7 @@ import io.phantoms.spark.execute.{AggregateSpec, ExpressionCost, RowValue}
 /**
  * Functions whose inputs are computed once a row where several of them, or keys and filters too, have a part in common.
  *
- * What plain Spark evaluates for every row counts: keys, FILTER conditions, and what its code generation takes out of the
+ * What plain Spark evaluates for every row counts: keys, FILTER conditions, and what its whole-stage code takes out of the
  * functions of one aggregate, which it does without looking at their FILTER clauses. A part that only functions with a
  * FILTER evaluate, each in another aggregate, stays behind their conditions.
  *
@@ -48,7 +48,7 @@ private[rewrite] object CommonInputs {
       }
     // A filtered function's part that plain Spark evaluates whatever its filter says: found in each aggregate on its own.
     val unfiltered =
-      if (!SQLConf.get.subexpressionEliminationEnabled) Nil
+      if (!SQLConf.get.wholeStageEnabled) Nil
       else queries.map(_.aggregates).distinct.flatMap { functions =>
         val own = new EquivalentExpressions
         functions.foreach(a => aggregates(a).function.updateExpressions.foreach(own.addExprTree(_)))

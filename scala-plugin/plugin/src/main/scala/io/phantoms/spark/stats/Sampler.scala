@@ -152,7 +152,11 @@ object Sampler extends Logging {
       val chosen = order.slice(visited.size, visited.size + Partitions)
       val share = math.max(1, most / math.min(Partitions, count))
       visited ++= described(session.sparkContext) {
-        session.sparkContext.runJob(rdd, reader(hashes.size, share, rejected), chosen).toIndexedSeq.map(PartitionSample.of)
+        session.sparkContext.runJob(
+          rdd,
+          reader(hashes.size, share, rejected),
+          chosen
+        ).toIndexedSeq.map(PartitionSample.of)
       }
       round += 1
     }

@@ -138,7 +138,7 @@ class KernelsSuite extends SparkFunSuite with DifferentialSuite {
         )
         assert(
           sides(
-            """select uncompilable(b) k, a, uncompilable(sum(d)), max(s.v) from t where uncompilable(z) > 0
+            """select uncompilable(b) k, a, uncompilable(sum(d)), sum(uncompilable(c)) from t where uncompilable(z) > 0
               |group by cube(uncompilable(b), a)""".stripMargin
           ) == Set("map side", "reduce side")
         )

@@ -93,7 +93,9 @@ class ExplanationsSuite extends AnyFunSuite with BeforeAndAfterAll {
       .toList: @unchecked
     assert(title.startsWith("  #  relation  answers"))
     assert(rows.map(_.trim.split(" +")(1)).toSet == Set("AB", "A", "B"))
-    assert(text.contains("groups AB 77 (sample)") && text.linesIterator.dropWhile(_ != title).forall(!_.contains("srcip")))
+    assert(
+      text.contains("groups AB 77 (sample)") && text.linesIterator.dropWhile(_ != title).forall(!_.contains("srcip"))
+    )
     assert(text.contains("rows 5000 (sample)"))
   }
 

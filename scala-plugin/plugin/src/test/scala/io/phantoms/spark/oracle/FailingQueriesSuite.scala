@@ -29,7 +29,9 @@ class FailingQueriesSuite extends AnyFunSuite with RandomConfigurationSuite {
       val v = if (odd && kind == "overflow") "9223372036854775807" else random.nextInt(50).toString
       s"(${i % 3}, ${random.nextInt(3)}, $z, '$s', ${v}L, $odd)"
     }
-    spark.sql(s"select * from values ${rows.mkString(", ")} as t(a, b, z, s, v, odd)").coalesce(1).write.parquet(folder)
+    spark.sql(
+      s"select * from values ${rows.mkString(", ")} as t(a, b, z, s, v, odd)"
+    ).coalesce(1).write.mode("overwrite").parquet(folder)
     spark.read.parquet(folder).createOrReplaceTempView(s"files_$kind")
     spark.read.parquet(folder).repartition(1).createOrReplaceTempView(s"rows_$kind")
   }
@@ -76,9 +78,9 @@ object FailingQueriesSuite {
     private val table = s"${pick("files", "rows")}_$kind"
 
     private val failing = kind match {
-      case "zero" => Vector("10 / z", "20 div z", "7 % z", "mod(v, z)")
-      case "cast" => Vector("cast(s as int)", "cast(concat(s, '1') as bigint)", "cast(s as double)")
-      case _ => Vector("v + 5", "v * 3", "cast(v as int)")
+      case "zero" => Vector("10 / z", "20 div z", "v / z", "100 div z + 1")
+      case "cast" => Vector("cast(s as int)", "cast(concat(s, '1') as bigint)", "cast(s as double) + a")
+      case _ => Vector("v + 5", "v * 3", "2 * v + 1")
     }
     private def expression(): String = {
       val e = failing(random.nextInt(failing.size))
