@@ -82,7 +82,7 @@ private[execute] object CompiledClasses {
   }
 
   /** Metaspace, and the byte code that the class's own loader keeps, as measured beside the length of the source. */
-  private def classBytes(source: CodeAndComment): Long = (16L << 10) + 3L * source.body.length
+  private def classBytes(source: CodeAndComment): Long = (16L << 10) + 2L * source.body.length
 
   private def loader: ClassLoader =
     Option(Thread.currentThread.getContextClassLoader).getOrElse(getClass.getClassLoader)

@@ -133,7 +133,7 @@ class SamplerSuite extends StatsSuite {
 
   test("the second planning reads nothing, a changed file set is sampled again") {
     val at = writeRows("growing", 50000)
-    val cache = new SampleCache(1L << 22)
+    val cache = new SampleCache(32L << 20)
     val schema = spark.read.parquet(rows).schema
     def plan(keys: Seq[String]*): Unit = {
       spark.catalog.refreshByPath(at)
@@ -149,7 +149,7 @@ class SamplerSuite extends StatsSuite {
   }
 
   test("the cache drops the least recently used") {
-    val cache = new SampleCache(3000)
+    val cache = new SampleCache(20000)
     def id(i: Int): InputIdentity = InputIdentity(s"$i", "", "")
     val sample = new InputSample(
       Vector("k"),
@@ -162,7 +162,7 @@ class SamplerSuite extends StatsSuite {
     }
     Seq(1, 2, 1, 3, 1, 2).foreach(get)
     assert(made == Seq(1, 2, 3, 2))
-    assert(cache.size == 2)
+    assert(cache.size == 2 && cache.held <= 20000)
   }
 
   test("a failing sample is a WARN and defaults, and the next planning tries again") {
