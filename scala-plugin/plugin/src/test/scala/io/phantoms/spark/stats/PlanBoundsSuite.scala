@@ -178,9 +178,10 @@ final class PlanBoundsSuite extends AnyFunSuite with PluginSession {
     // 2020-01-01 and 1461 days is 2024-01-01. A hundredth of the calendar is the least that is expected to pass.
     val few = fact.join(calendar.where("seq between 1461 and 1464"), fact("day") === calendar("d"))
     assert(bounds(few).rows == n && few.count() == n / 10)
-    val some =
-      fact.join(calendar.where("d between date'2024-01-01' and date'2024-01-10'"), fact("id") === calendar("seq"))
-    assert(bounds(some).rows <= 40 && bounds(some).reduced)
+    // Ten of 4000 days by their dates, a hundredth at least; each number meets as many facts as any other.
+    val tenDays = calendar.where("d between date'2024-01-01' and date'2024-01-10'")
+    val some = fact.join(tenDays, fact("id") === calendar("seq"))
+    assert(bounds(some).rows == n * 40 / 4000 && bounds(some).reduced)
     val semi = fact.join(calendar.where("seq < 40"), fact("id") === calendar("seq"), "left_semi")
     assert(bounds(semi).rows <= 400 && bounds(semi).rows >= 40)
     val anti = fact.join(calendar.where("seq < 40"), fact("id") === calendar("seq"), "left_anti")
@@ -200,8 +201,8 @@ final class PlanBoundsSuite extends AnyFunSuite with PluginSession {
       .collect { case Declined(_, reason) => reason }
     val costs = reasons.collect { case DeclineReason.NoBenefit(cost, without) => (cost, without) }
     assert(costs.nonEmpty, reasons.map(_.message))
-    // Priced by what the aggregates leave: 49 rows in place of 20,000.
-    assert(costs.forall(_._2 < 1e6), costs)
+    // Priced by what the aggregates leave, 49 rows in place of 20,000 (which take milliseconds).
+    assert(costs.map(_._2).min < 1e5, costs)
     def rows(): Seq[org.apache.spark.sql.Row] = spark.sql(sql).collect().toSeq
     assertRows(withConf("spark.phantoms.minSavings" -> "0.05")(rows()), plain(rows()))
   }

@@ -55,7 +55,8 @@ class SamplerSuite extends StatsSuite {
     val names = Seq("small", "middle", "zipf", "flow", "holes")
     def check(factor: Double, columns: String*): Unit = {
       val g = s.groupsOf(BitSet.fromSpecific(columns.map(names.indexOf)))
-      assert(g.source == StatisticSource.Sample, columns)
+      // What a sample says too much of an integer, its footers cap.
+      assert(Set[StatisticSource](StatisticSource.Sample, StatisticSource.FooterBound)(g.source), columns)
       val is = truth(columns: _*)
       info(f"${columns.mkString(", ")}%s: ${g.value}%.0f, the truth is $is%.0f")
       assertWithin(g.value, is, factor, columns.mkString(","))
