@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -179,3 +180,24 @@ def test_statistics_decide(spark: SparkSession) -> None:
     for cols in (["srcip", "dstip"], ["srcip"], ["dstip"]):
         phantoms.stats.set_groups("packets", cols, 50_000_000, spark=spark)
     assert phantoms.explain(spark.sql(query)).shared[0]["cost"] > 2 * cheap
+
+
+def test_statistics_find_the_session_from_any_thread(spark: SparkSession) -> None:
+    found: list[Any] = []
+
+    def ask() -> None:
+        # A plain thread has no active session of its own.
+        try:
+            phantoms.stats.set_rows("flows", 12345)
+            found.append(phantoms.stats.observed())
+        except PhantomsError as e:
+            found.append(e)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    thread.join()
+    assert found and isinstance(found[0], list)
+    text = str(
+        phantoms.explain(spark.sql("SELECT srcaddr, dstaddr, count(*) FROM flows GROUP BY CUBE (srcaddr, dstaddr)"))
+    )
+    assert "rows 12345 (supplied)" in text

@@ -91,7 +91,7 @@ def wrong_spark(message: str) -> PhantomsError:
 
 
 def require_fitting(api: Any) -> None:
-    """Raise ``UNSUPPORTED_SPARK`` if the session of an API object runs another Spark minor than the jar was built for."""
+    """Raise ``UNSUPPORTED_SPARK`` if the JVM runs another Spark minor than the jar was built for."""
     build = json.loads(api.buildInfo())
     minor, running = str(build["spark_minor"]), str(build["running"])
     if running.split(".")[:2] != minor.split("."):

@@ -1,6 +1,7 @@
 """Statistics the chooser uses: supplied ones here, those earlier executions observed, a bounded sample otherwise.
 
-All functions act on a session: the active one, or else the process's, unless `spark` is given. `table` is the name of a table or view.
+All functions act on a session: the active one, or else the process's, unless `spark` is given. `table` is the
+name of a table or view.
 """
 
 from __future__ import annotations

@@ -27,6 +27,7 @@ trait StoppedQueries { this: AnyFunSuite with PluginSession =>
     val runs: Runnable = () =>
       try {
         spark.sparkContext.setJobGroup("stopped", "the query itself", interruptOnCancel = false)
+        spark.sparkContext.setLocalProperty(Gate.Property, gate.id)
         val _ = query.collect()
       } catch { case e: Throwable => error = Some(e) }
     val thread = new Thread(runs)
@@ -64,9 +65,12 @@ trait StoppedQueries { this: AnyFunSuite with PluginSession =>
 
 object StoppedQueries {
 
-  /** Where tasks wait while it is closed; it notes the jobs they are of. */
+  /** Where tasks of one query wait while it is closed; it notes the jobs whose tasks come by. */
   private[integration] object Gate {
+    val Property = "phantoms.test.gate"
+
     final class Closed {
+      val id: String = java.util.UUID.randomUUID.toString
       val reached = new CountDownLatch(1)
       val opened = new CountDownLatch(1)
     }
@@ -89,14 +93,18 @@ object StoppedQueries {
       closed = None
     }
 
+    // Tasks of a query that was stopped before run on for a while: they are not waited for, nor are they noted.
     def pass(value: Long): Long = {
       // Without a task the optimizer or the analyzer evaluates it.
       Option(TaskContext.get()).foreach { task =>
-        if (value == 0 || closed.isDefined)
-          seen.add(Option(task.getLocalProperty("spark.job.description")).getOrElse("none"))
-        closed.foreach { gate =>
-          gate.reached.countDown()
-          gate.opened.await()
+        val gate = closed
+        if (Option(task.getLocalProperty(Property)) == gate.map(_.id)) {
+          if (value % 100 == 0 || gate.isDefined)
+            seen.add(Option(task.getLocalProperty("spark.job.description")).getOrElse("none"))
+          gate.foreach { g =>
+            g.reached.countDown()
+            g.opened.await()
+          }
         }
       }
       value
