@@ -72,7 +72,7 @@ def delta() -> list[Path]:
 def run(job: Path, **extra: str) -> dict[str, Any]:
     done = subprocess.run(
         [sys.executable, str(job)], capture_output=True, text=True, cwd=job.parent, env=environment() | extra,
-        timeout=600, check=False,
+        timeout=1200, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return dict(json.loads(done.stdout.strip().splitlines()[-1]))
