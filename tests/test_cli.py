@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+import importlib
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from phantoms import __version__
+from phantoms import __version__, outputs
 from phantoms.benchmark import FORMS, BenchmarkResult
 from phantoms.benchmark.engines import ENGINES
 from phantoms.cli.main import main
@@ -35,6 +37,81 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 def test_errors_are_told_and_returned(argv: list[str], named: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(argv) == 2
     assert named in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["demo", "--html", "{0}/nowhere/page.html"],
+        ["demo", "--html", "{0}"],
+        ["bench", "nfc22", "--json", "{0}/nowhere/r.json"],
+        ["bench", "sweep", "--json", "{0}/nowhere/r.json"],
+        ["bench", "sweep", "--plot", "{0}/nowhere/r.png"],
+        ["bench", "sweep", "--plot", "{0}/r.nothing"],
+        ["calibrate", "--json", "{0}/nowhere/m.json"],
+        ["data", "flows", "{0}"],
+        ["data", "nothing", "{0}/x"],
+    ],
+)
+def test_outputs_are_checked_before_the_work(
+    argv: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def work(*_: Any, **__: Any) -> None:
+        raise AssertionError("began to work")
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "kept").touch()
+    for started in ("benchmark.session.open_session", "benchmark.sweep.open_session", "benchmark.run.open_session",
+                    "data.store.generate", "data.generate", "demo.run.open_session"):  # fmt: skip
+        monkeypatch.setattr(
+            importlib.import_module("phantoms." + started.rpartition(".")[0]), started.split(".")[-1], work
+        )
+    assert main([a.format(tmp_path) for a in argv]) == 2
+    assert "BAD_ARGUMENT" in capsys.readouterr().err
+    assert [p.name for p in tmp_path.iterdir()] == ["kept"]
+
+
+def test_an_output_that_can_be_written_is_left_as_it_is(tmp_path: Path) -> None:
+    there, new = tmp_path / "there.json", tmp_path / "new.json"
+    there.write_text("before")
+    outputs.check(there, "--json")
+    outputs.check(new, "--json")
+    outputs.check("/dev/null", "--json")
+    assert there.read_text() == "before"
+    assert not new.exists()
+
+
+WITHOUT_EXTRAS = """
+import sys
+for absent in ("numpy", "pyarrow", "duckdb", "polars", "chdb", "matplotlib", "pandas"):
+    sys.modules[absent] = None
+from phantoms.benchmark import session
+from phantoms.cli.main import main
+from phantoms.errors import PhantomsError
+def opened(*_, **__):
+    raise PhantomsError("OPENED", "this far.", "Go on.")
+session.open_session = opened
+for argv in (["demo"], ["bench", "nfc22"], ["bench", "sweep"], ["data", "flows", "x"], ["calibrate"]):
+    assert main(argv) == 2
+"""
+
+
+def test_without_extras(python: Callable[..., Any], tmp_path: Path) -> None:
+    """Every command that generates data names the extra; calibrate, whose data Spark generates, needs none."""
+    done = python("-c", WITHOUT_EXTRAS, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    said = done.stderr.strip().splitlines()
+    assert [line.split("]")[0] for line in said] == ["phantoms: [MISSING_EXTRA"] * 4 + ["phantoms: [OPENED"]
+    assert all("numpy and pyarrow" in line and "[data]" in line for line in said[:4])
+
+
+def test_without_pyspark(python: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "spec.json").write_text("{}")
+    code = "import sys; sys.modules['pyspark'] = None; from phantoms.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    for argv in (["demo"], ["bench", "nfc22"], ["calibrate"], ["plan", "spec.json"]):
+        done = python("-c", code, *argv, cwd=tmp_path)
+        assert (done.returncode, done.stderr.count("MISSING_PYSPARK")) == (2, 1), done.stderr
+        assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("argv", [[], ["dance"], ["bench"], ["bench", "nfc22", "--rows", "-3"],
@@ -93,4 +170,7 @@ def test_demo(python: Callable[..., Any], tmp_path: Path) -> None:
     assert "configuration" in done.stdout
     page = (tmp_path / "phantoms-demo.html").read_text()
     assert "<svg" in page
+    assert "the time of plain Spark over the time with spark-phantoms" in page
+    assert re.search(r"<td>spark-phantoms</td><td class=n>[\d.]+ s</td><td class=n>[\d.]+ s</td>", page)
+    assert re.search(r"<td>DetailCallRecord</td><td class=n>[\d,]+</td><td class=n>[\d,]+</td>", page)
     assert "DetailCallRecord" in page

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,6 +10,7 @@ from typing import Any
 import pytest
 
 import phantoms
+from conftest import environment
 from phantoms.errors import PhantomsError
 from phantoms.tree import parse
 
@@ -84,3 +87,24 @@ def test_without_a_session(python: Callable[..., Any], tmp_path: Path) -> None:
     done = python("-m", "phantoms.cli.main", "plan", str(spec), "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["configuration"]
+
+
+BESIDE_CONNECT = """
+from pyspark.sql import SparkSession
+import phantoms
+remote = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session"})()
+SparkSession.getActiveSession = classmethod(lambda cls: remote)
+print(phantoms.plan([["A", "B"], ["B", "C"]], {"rows": 1000000}).cost_without > 0)
+"""
+
+
+def test_beside_connect_and_whatever_a_session_would_be_started_with() -> None:
+    """A Connect session has no JVM to ask, and arguments meant for sessions do not reach the chooser's own."""
+    env = environment() | {"SPARK_REMOTE": "sc://localhost:1", "SPARK_CONNECT_MODE_ENABLED": "1"}
+    env |= {"PYSPARK_SUBMIT_ARGS": "--jars other.jar pyspark-shell", "PYSPARK_GATEWAY_PORT": "1"}
+    env |= {"PYSPARK_GATEWAY_SECRET": "none"}
+    done = subprocess.run(
+        [sys.executable, "-c", BESIDE_CONNECT], capture_output=True, text=True, env=env, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "True"

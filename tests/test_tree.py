@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -41,3 +42,32 @@ def test_drawing_has_a_box_per_relation_and_marks_phantoms() -> None:
 def test_names_follow_the_legend() -> None:
     (root,) = parse("AB")
     assert root.names({"A": "srcaddr"}) == ("srcaddr", "B")
+
+
+def test_styles_hold_for_the_picture_alone() -> None:
+    drawn = svg(parse("AB(A)"), lambda r: r.label, lambda _: False)
+    name = ET.fromstring(drawn).get("id")
+    style = re.search(r"<style>(.*)</style>", drawn)
+    assert style is not None
+    rules = re.sub(r"@media\([^)]*\)\{(.*?\})\}", r"\1", style[1])
+    selectors = re.findall(r"([^{}]+)\{[^{}]*\}", rules)
+    assert len(selectors) == 36  # two of light and two of dark, and twice what the reader's system prefers
+    assert all(re.search(rf"(^| )#{name} ", s) for s in selectors)
+    assert "prefers-color-scheme:dark" in style[1]
+    assert ET.fromstring(svg(parse("A"), lambda r: r.label, lambda _: False)).get("id") != name
+
+
+def test_an_outline_of_nine_levels_is_narrower_than_a_page() -> None:
+    deep = ET.fromstring(svg(parse("A(B(C(D(E(F(G(H(I))))))))"), lambda r: r.label, lambda _: False))
+    assert float(deep.get("width", "inf")) < 700
+    tops = [float(b.get("y", "0")) for b in deep.iter("{http://www.w3.org/2000/svg}rect")]
+    assert tops == sorted(tops)
+    assert tops[0] < 20  # the input, in sight
+
+
+def test_the_input_is_no_report_and_notes_are_written() -> None:
+    drawn = ET.fromstring(svg(parse("A"), lambda r: r.label, lambda _: False, lambda _: "7 rows", "9 rows, read once"))
+    boxes = [b.get("class") for b in drawn.iter("{http://www.w3.org/2000/svg}rect")]
+    assert boxes == ["i", None]
+    texts = [t.text for t in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"7 rows", "9 rows, read once"} < set(texts)

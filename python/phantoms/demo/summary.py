@@ -117,7 +117,7 @@ def html(result: DemoResult) -> str:
 <html lang="en"><head><meta charset="utf-8"><title>spark-phantoms: 22 NetFlow reports</title>
 <meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head><body>
 <h1>22 NetFlow reports, one pass</h1>
-<p class="big">{result.ratio:.1f}x <small>faster: the time of plain Spark over the time with spark-phantoms,
+<p class="big">{result.ratio:.1f}x <small>the time of plain Spark over the time with spark-phantoms,
 {result.off:.2f} s / {result.on:.2f} s</small></p>
 <p>{result.rows:,} flow records, Spark {escape(result.spark)};
 <span class="{"ok" if result.equal else "bad"}">{escape(_verdict(result))}</span>.</p>
