@@ -1,6 +1,6 @@
 package io.phantoms.spark.execute
 
-import org.apache.spark.sql.catalyst.expressions.{AttributeReference, BoundReference, Expression}
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, BoundReference, EquivalentExpressions, Expression}
 import org.apache.spark.sql.catalyst.expressions.codegen._
 
 /**
@@ -31,11 +31,25 @@ final class AggregateCode(ctx: CodegenContext, spec: SharedSpec) {
       old: Seq[ExprCode]
   ): String = {
     // All new values first: expressions see the old ones.
-    val values = expressions.map(e => evaluate(PlainNulls(e), vars))
+    val (common, values) = evaluateAll(expressions.map(PlainNulls(_)), vars)
     val stores = slotsOf(aggregate).zipWithIndex.map { case (s, i) =>
       record.storeSlot(ctx, s, table, at, values(i), old.lift(i))
     }
-    (values.map(_.code.toString) ++ stores).mkString("\n")
+    (common +: (values.map(_.code.toString) ++ stores)).mkString("\n")
+  }
+
+  /** Evaluates expressions, what several of them read once where that costs something: its code, and theirs. */
+  private def evaluateAll(expressions: Seq[Expression], vars: Seq[ExprCode]): (String, Seq[ExprCode]) = {
+    val all = new EquivalentExpressions
+    expressions.foreach(all.addExprTree(_))
+    if (all.getCommonSubexpressions.forall(ExpressionCost.isCheap)) ("", expressions.map(evaluate(_, vars)))
+    else {
+      ctx.INPUT_ROW = null
+      ctx.currentVars = vars
+      val common = ctx.subexpressionEliminationForWholeStageCodegen(expressions)
+      val code = ctx.evaluateSubExprEliminationState(common.states.values)
+      (code, ctx.withSubExprEliminationExprs(common.states)(expressions.map(_.genCode(ctx))))
+    }
   }
 
   /** Sets the buffers of a record to the initial values. */

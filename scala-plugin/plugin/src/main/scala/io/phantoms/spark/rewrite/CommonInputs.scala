@@ -6,10 +6,11 @@ import org.apache.spark.sql.catalyst.expressions.{
   Expression,
   ExpressionEquals
 }
+import org.apache.spark.sql.catalyst.expressions.aggregate.DeclarativeAggregate
 import org.apache.spark.sql.internal.SQLConf
 
 import io.phantoms.spark.detect.WorkloadQuery
-import io.phantoms.spark.execute.{AggregateSpec, ExpressionCost, RowValue}
+import io.phantoms.spark.execute.{AggregateSpec, ExpressionCost, RowValue, WideTotal}
 
 /**
  * Functions whose inputs are computed once a row where several of them, or keys and filters too, have a part in common.
@@ -51,7 +52,7 @@ private[rewrite] object CommonInputs {
       if (!SQLConf.get.wholeStageEnabled) Nil
       else queries.map(_.aggregates).distinct.flatMap { functions =>
         val own = new EquivalentExpressions
-        functions.foreach(a => aggregates(a).function.updateExpressions.foreach(own.addExprTree(_)))
+        functions.foreach(a => plain(aggregates(a)).updateExpressions.foreach(own.addExprTree(_)))
         own.getCommonSubexpressions
       }
     val all = new EquivalentExpressions
@@ -61,7 +62,7 @@ private[rewrite] object CommonInputs {
       a.function.updateExpressions.foreach(all.addExprTree(_))
     }
     val filtered = new EquivalentExpressions
-    aggregates.filter(_.filter.nonEmpty).foreach(_.function.updateExpressions.foreach(filtered.addExprTree(_)))
+    aggregates.filter(_.filter.nonEmpty).foreach(plain(_).updateExpressions.foreach(filtered.addExprTree(_)))
     val common = (all.getCommonSubexpressions ++ unfiltered).flatMap(written).filter { e =>
       // What costs next to nothing is left where it is, unless its errors are to be raised before a filter.
       !ExpressionCost.isCheap(e) || (filtered.getExprState(e).isDefined && ExpressionCost.canFail(e))
@@ -78,5 +79,11 @@ private[rewrite] object CommonInputs {
       keys.map(rewritten(_)),
       aggregates.map(a => AggregateSpec(rewritten(a.function), a.filter.map(rewritten(_))))
     )
+  }
+
+  /** The function as plain Spark runs it. */
+  private def plain(a: AggregateSpec): DeclarativeAggregate = a.function match {
+    case wide: WideTotal => wide.plain
+    case other => other
   }
 }

@@ -45,7 +45,10 @@ object SharedAggregates {
       configuration: Configuration,
       notation: String
   ): Either[DeclineReason, LogicalPlan] = {
-    val keys = workload.keys.map(SparkInternals.normalizeFloatingPoint)
+    val normalized = workload.keys.map(SparkInternals.normalizeFloatingPoint)
+    // What only an interpreter can normalise is a column of the input: Spark's projections interpret, too.
+    val columns = normalized.collect { case k if k.exists(_.isInstanceOf[CodegenFallback]) => Alias(k, "key")() }
+    val keys = normalized.map(k => columns.find(_.child eq k).map(_.toAttribute).getOrElse(k))
     val functions = FastDecimals(workload)
     val queries = workload.queries.map(q =>
       q.copy(
@@ -57,7 +60,9 @@ object SharedAggregates {
       functions.aggregates.flatMap(a => a.function +: a.filter.toSeq)
     compiled.flatMap(notCompiled).headOption match {
       case Some(e) => scala.Left(DeclineReason.UnsupportedShape(s"${e.prettyName} has no generated code"))
-      case None => scala.Right(plan(workload, problem, configuration, notation, keys, functions.aggregates, queries))
+      case None => scala.Right(
+          plan(workload, problem, configuration, notation, columns, keys, functions.aggregates, queries)
+        )
     }
   }
 
@@ -71,6 +76,7 @@ object SharedAggregates {
       problem: Problem,
       configuration: Configuration,
       notation: String,
+      columns: Seq[Alias],
       allKeys: IndexedSeq[Expression],
       allAggregates: IndexedSeq[AggregateSpec],
       queries: IndexedSeq[WorkloadQuery]
@@ -108,7 +114,8 @@ object SharedAggregates {
     // Where the input computes something that may fail on a row that is not aggregated, it fails.
     val (late, early) = workload.rows.partition(_ => workload.everyRow.nonEmpty)
     val steps = late.map(StaysIf(_)).toSeq ++ values
-    val rows = early.foldLeft(workload.base)((plan, condition) => Filter(condition, plan))
+    val filtered = early.foldLeft(workload.base)((plan, condition) => Filter(condition, plan))
+    val rows = if (columns.isEmpty) filtered else Project(filtered.output ++ columns, filtered)
     val needed = AttributeSet(inputs ++ steps)
     val base =
       if (AttributeSet(rows.output) == needed) rows
