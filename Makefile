@@ -56,7 +56,7 @@ sweep: $(VENV)/.dev jar
 	  $(if $(POINTS),--points $(POINTS)) $(if $(RESUME),--resume) \
 	  --json benchmarks/results/sweep.json --plot docs/images/sweep.png
 
-# Data and texts come from DuckDB's extension; 0.5 GB of Parquet per scale factor, below .data/tpcds.
+# Data and texts come from DuckDB's extension; 347 MB of Parquet at SF=1, below .data/tpcds.
 tpcds: $(VENV)/.dev jar
 	$(PY) -m pip install --quiet --disable-pip-version-check duckdb-extension-tpcds
 	$(PY) -m phantoms.benchmark.tpcds --sf $(SF) --repeat $(REPEAT) --json benchmarks/results/tpcds.json
