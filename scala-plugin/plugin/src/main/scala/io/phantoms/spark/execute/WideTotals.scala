@@ -50,7 +50,7 @@ sealed abstract class WideTotal extends DeclarativeAggregate {
 object WideTotal {
 
   /** A function as it is run: over a wide total where its own may leave its range. */
-  def apply(function: DeclarativeAggregate): DeclarativeAggregate = if (!sys.props.contains("phantoms.wide")) function else function match {
+  def apply(function: DeclarativeAggregate): DeclarativeAggregate = function match {
     case s: Sum => s.dataType match {
         case _: DecimalType => WideDecimalSum(s)
         case _: YearMonthIntervalType | _: DayTimeIntervalType => WideSum(s)
