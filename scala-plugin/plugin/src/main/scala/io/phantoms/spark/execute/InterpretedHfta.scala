@@ -96,7 +96,8 @@ final class InterpretedHfta(spec: SharedSpec) extends HftaKernel {
     private val totals = InterpretedAggregates.prepare(expressions.totals)
     private val having = InterpretedAggregates.prepare(expressions.having.toSeq).headOption
     private val projection = InterpretedAggregates.projection(expressions.results)
-    private val used = (expressions.results ++ onKeys ++ totals ++ having).flatMap(_.collect { case b: BoundReference => b.ordinal }).distinct.sorted
+    private val used = (expressions.results ++ onKeys ++ totals ++ having)
+      .flatMap(_.collect { case b: BoundReference => b.ordinal }).distinct.sorted
     private val (usedKeys, usedSlots) = used.toArray.partition(_ < spec.keys.size)
 
     /** Keys first, then all slots. */

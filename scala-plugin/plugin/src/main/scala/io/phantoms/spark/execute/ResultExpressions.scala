@@ -21,7 +21,8 @@ private[execute] final case class ResultExpressions(
 private[execute] object ResultExpressions extends PredicateHelper {
   def apply(spec: SharedSpec, query: QuerySpec): ResultExpressions = {
     val keys = spec.keys.size
-    def functions(e: Expression): Seq[Int] = e.collect { case b: BoundReference if b.ordinal >= keys => b.ordinal - keys }
+    def functions(e: Expression): Seq[Int] =
+      e.collect { case b: BoundReference if b.ordinal >= keys => b.ordinal - keys }
     val (onKeys, onResults) =
       query.having.toSeq.flatMap(splitConjunctivePredicates).partition(functions(_).isEmpty)
     // Without a condition, what each row shows is evaluated anyway.

@@ -121,7 +121,8 @@ sealed abstract class LongTotal extends WideTotal {
 
   /** An addition that cannot be made: the error is Spark's own. */
   private def outOfRange(largest: Any, one: Any): Expression =
-    if (mode == EvalMode.TRY) Literal(null, totalType) else Add(Literal(largest, totalType), Literal(one, totalType), mode)
+    if (mode == EvalMode.TRY) Literal(null, totalType)
+    else Add(Literal(largest, totalType), Literal(one, totalType), mode)
 }
 
 final case class WideSum(plain: Sum) extends LongTotal {
@@ -172,7 +173,8 @@ sealed abstract class DecimalTotal extends WideTotal {
 
   /** The total as it comes out of a row: NULL where it has too many digits. */
   protected def inRow: Expression =
-    if (totalType.precision <= Decimal.MAX_LONG_DIGITS) total else CheckOverflow(total, totalType, nullOnOverflow = true)
+    if (totalType.precision <= Decimal.MAX_LONG_DIGITS) total
+    else CheckOverflow(total, totalType, nullOnOverflow = true)
 }
 
 final case class WideDecimalSum(plain: Sum) extends DecimalTotal {
