@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.expressions.codegen._
 
 /**
  * Java text that runs aggregate functions on records, from each function's own expressions: initial values, update,
- * merge and evaluate are Spark's, so that overflow, NULLs and types are too.
+ * merge and evaluate are Spark's, so that overflow, NULLs and types are too; those of sums are [[WideTotal]]'s.
  */
 final class AggregateCode(ctx: CodegenContext, spec: SharedSpec) {
   import AggregateCode.bind

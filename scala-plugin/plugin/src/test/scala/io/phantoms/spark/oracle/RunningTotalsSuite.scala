@@ -68,7 +68,8 @@ class RunningTotalsSuite extends AnyFunSuite with RandomConfigurationSuite {
         )
         // Where an average has the range of its total: other averages fail at one value, with an error of their own.
         val averages =
-          if (isInterval(t)) Seq(sets("avg(v)"), "select '1' k, avg(v) s from apart union all select '2', avg(v) from apart")
+          if (isInterval(t))
+            Seq(sets("avg(v)"), "select '1' k, avg(v) s from apart union all select '2', avg(v) from apart")
           else if (t == DecimalType(38, 38)) Seq(sets("avg(v)"))
           else Nil
         (failing ++ averages).foreach { query =>
