@@ -109,7 +109,9 @@ class RunningTotalsSuite extends AnyFunSuite with RandomConfigurationSuite {
         s"select 'sum' k, $functions from back where a = 1 union all select '2', $functions from back where a = 1"
       )
       // The same confs on both sides: plain Spark's own answer hangs on how it runs.
-      for (conf <- Seq("spark.sql.codegen.wholeStage" -> "true", "spark.sql.codegen.wholeStage" -> "false", interpreted)) {
+      for (
+        conf <- Seq("spark.sql.codegen.wholeStage" -> "true", "spark.sql.codegen.wholeStage" -> "false", interpreted)
+      ) {
         withConf(conf) {
           val query = "select 'avg' k, avg(v) s from tasks union all select '2', avg(v) from tasks"
           val (expected, actual) = (plain(spark.sql(query)), shared(spark.sql(query)))
@@ -137,7 +139,10 @@ class RunningTotalsSuite extends AnyFunSuite with RandomConfigurationSuite {
           try {
             val found = withConf(v.confs: _*)(shared(spark.sql(query.format(function))))
             assert(found.isShared)
-            assert(found.result.map(_.collectFirst { case Row(1, s) => s }) == Right(Some(total)), s"$function, ${v.label}")
+            assert(
+              found.result.map(_.collectFirst { case Row(1, s) => s }) == Right(Some(total)),
+              s"$function, ${v.label}"
+            )
           } finally v.cleanUp()
         }
       }
