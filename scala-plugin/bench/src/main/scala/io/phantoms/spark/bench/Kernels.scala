@@ -56,7 +56,13 @@ object Kernels {
     val types: IndexedSeq[DataType] = s.keys.map(_.dataType) :+ LongType
     val inputs = types.zipWithIndex.map { case (t, i) => BoundReference(i, t, nullable = true) }
     val (source, references) =
-      new LftaCode(s, RowSteps(IndexedSeq.empty, inputs), types.map((_, true)), columnar = true, secondChance = false).generate()
+      new LftaCode(
+        s,
+        RowSteps(IndexedSeq.empty, inputs),
+        types.map((_, true)),
+        columnar = true,
+        secondChance = false
+      ).generate()
     val kernel = CodeGenerator.compile(source)._1.generate(references).asInstanceOf[LftaKernel]
     kernel.open(
       new ByteDictionary(Unlimited),
