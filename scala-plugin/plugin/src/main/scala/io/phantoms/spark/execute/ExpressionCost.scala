@@ -18,7 +18,7 @@ object ExpressionCost {
   def nanos(e: Expression): Double = own(e) + e.children.map(nanos).sum
 
   private def own(e: Expression): Double = e match {
-    case _: LeafExpression | _: Alias => 0
+    case _: LeafExpression | _: Alias | _: StaysIf | _: Remembered => 0
     case _: KnownFloatingPointNormalized | _: NormalizeNaNAndZero => 1
     case _: IsNull | _: IsNotNull | _: And | _: Or | _: Not | _: UnaryMinus | _: If | _: Coalesce => 0.5
     case c: BinaryComparison => if (isPrimitive(c.left.dataType)) 0.5 else 10
@@ -28,7 +28,7 @@ object ExpressionCost {
     case c: Cast if isPrimitive(c.dataType) && isPrimitive(c.child.dataType) => 1
     case _: GetStructField | _: UnscaledValue => 2
     case _: RegExpReplace | _: RLike | _: RegExpExtract | _: RegExpExtractAll | _: Like => 400
-    case _: GetJsonObject | _: JsonToStructs | _: JsonTuple | _: StructsToJson | _: ParseUrl => 400
+    case _: GetJsonObject | _: JsonFields | _: JsonToStructs | _: JsonTuple | _: StructsToJson | _: ParseUrl => 400
     case _: Sha1 | _: Sha2 | _: Md5 => 500
     case _: ToTimestamp | _: DateFormatClass => 300
     case _: UserDefinedExpression => 150
@@ -50,7 +50,7 @@ object ExpressionCost {
 
   /** Whether evaluating it may raise an error. Not known is yes. */
   def canFail(e: Expression): Boolean = e.exists {
-    case _: Attribute | _: BoundReference | _: RowValue | _: Literal | _: Alias | _: StaysIf => false
+    case _: Attribute | _: BoundReference | _: RowValue | _: Literal | _: Alias | _: StaysIf | _: Remembered => false
     case _: IsNotNull | _: IsNull | _: And | _: Or | _: Not | _: BinaryComparison => false
     case _: KnownFloatingPointNormalized | _: NormalizeNaNAndZero => false
     case c: Cast => !(isPrimitive(c.dataType) && Cast.canUpCast(c.child.dataType, c.dataType))

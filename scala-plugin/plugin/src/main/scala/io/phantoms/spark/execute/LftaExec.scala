@@ -47,9 +47,11 @@ final case class LftaExec(
     val readBy = roots.map(r => spec.inputsOf(spec.relations(r).aggregates).toSet)
     def times(input: Int): Int = if (input < keys) 1 else readBy.count(_.contains(input))
     RowSteps(steps.toIndexedSeq, inputs.toIndexedSeq)
+      .readingJsonOnce
       .sharingCommon(times)
       .inlined(keys, times(_) > 0)
       .bound(child.output)
+      .remembering
   }
 
   override lazy val metrics: Map[String, SQLMetric] = Map(

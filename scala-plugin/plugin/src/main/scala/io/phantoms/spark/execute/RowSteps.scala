@@ -46,6 +46,15 @@ final case class RowSteps(steps: IndexedSeq[Expression], inputs: IndexedSeq[Expr
     RowSteps(steps.map(bind), inputs.map(bind))
   }
 
+  /** Reads fields of one JSON text in one pass. */
+  def readingJsonOnce: RowSteps = {
+    val together = JsonFields.together((steps ++ inputs).map(valueOf))
+    RowSteps(steps.map(together), inputs.map(together))
+  }
+
+  /** Looks results of expensive expressions up where their column's values come again. */
+  def remembering: RowSteps = RowSteps(steps.map(Remembered.in), inputs.map(Remembered.in))
+
   /**
    * Computes once what is evaluated for every row in several places, found as Spark's own code generation finds it: parts
    * that are only evaluated under a condition do not count, and are replaced where they have been computed before.

@@ -110,6 +110,25 @@ class RowEvaluationSuite extends AnyFunSuite with DifferentialSuite {
     both("select k, b, sum(r), max(r) from (select 10 / z k, b, 10 / z + 1 r from t where z > 0) group by cube(k, b)")
   }
 
+  test("fields of one JSON text are read in one pass, expensive functions of one column are looked up") {
+    withConf("spark.sql.codegen.factoryMode" -> "CODEGEN_ONLY") {
+      both(
+        "select k, l, sum(m), max(m), count(o) from (select get_json_object(j, '$.a') k, get_json_object(j, '$.s') l, " +
+          "cast(get_json_object(j, '$.v') as double) m, get_json_object(j, '$.n') o from " +
+          "(select if(b = 2 and z = 4, substr(to_json(struct(*)), 3), to_json(struct(*))) j from t)) group by cube(k, l)"
+      )
+      both("select k, b, max(h), min(h), count(r) from (select sha2(string(a), 256) k, b, crc32(string(z)) h, " +
+        "regexp_replace(s, '[0-7]', 'x') r from t) group by rollup(k, b)")
+      both(
+        "select k, b, sum(r) from (select regexp_extract(s, '[0-9]', 0) k, b, " +
+          "cast(regexp_replace(s, '[^0-9]', '') as int) r from t) group by cube(k, b)",
+        cast
+      )
+      both("select k, b, count(*) from (select date_format(date_add(date'2020-01-31', z), 'yyyy-MM') k, b from t) " +
+        "group by cube(k, b)")
+    }
+  }
+
   // A sample evaluates keys, too.
   private def calls(sql: String): (Long, Long) = withConf(PhantomsConf.SampleEnabled.key -> "false") {
     def count(body: => Any): Long = { Calls.set(0); val _ = body; Calls.get }
