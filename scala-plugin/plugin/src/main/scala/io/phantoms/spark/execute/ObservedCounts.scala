@@ -4,7 +4,7 @@ import scala.collection.immutable.BitSet
 import scala.util.control.NonFatal
 
 import io.phantoms.spark.choose.{ObservedTable, ObservedTables}
-import io.phantoms.spark.stats.{ObservationStore, ObservedInput}
+import io.phantoms.spark.stats.{ObservationStore, ObservedInput, PlanningMemory}
 
 import org.apache.spark.SparkContext
 import org.apache.spark.internal.Logging
@@ -19,7 +19,9 @@ private[execute] object ObservedCounts extends Logging {
 
   /** Counts of [[LftaExec]]; None where nothing is observed. */
   def mapSide(spec: SharedSpec, partitions: Int, context: SparkContext): Option[PartCounts] =
-    counts(spec, partitions, context)((input, sums) => ObservationStore.global.mapSide(input, tables(spec, sums)))
+    counts(spec, partitions, context) { (store, input, sums) =>
+      store.mapSide(input, tables(spec, sums))
+    }
 
   /** What one map task counted, as [[tables]] reads it. */
   def ofMapTask(spec: SharedSpec, kernel: LftaKernel, asChosen: Boolean): Array[Long] = {
@@ -60,19 +62,21 @@ private[execute] object ObservedCounts extends Logging {
 
   /** Counts of [[SharedMergeExec]], groups by relation; None where nothing is observed. */
   def merge(spec: SharedSpec, partitions: Int, context: SparkContext): Option[PartCounts] =
-    counts(spec, partitions, context) { (input, sums) =>
+    counts(spec, partitions, context) { (store, input, sums) =>
       val complete = spec.relations.indices.filter(spec.isComplete)
       val groups = complete.map(r => BitSet.fromSpecific(spec.relations(r).keys) -> sums(r).toDouble).toMap
-      ObservationStore.global.merged(input, groups)
+      store.merged(input, groups)
     }
 
   private def counts(spec: SharedSpec, partitions: Int, context: SparkContext)(
-      keep: (ObservedInput, Array[Long]) => Unit
+      keep: (ObservationStore, ObservedInput, Array[Long]) => Unit
   ): Option[PartCounts] = spec.observed.filter(_ => partitions > 0).map { input =>
+    // Looked up here: when the last count comes, the application may have ended.
+    val store = PlanningMemory.of(context).observations
     val counts = new PartCounts(
       partitions,
       sums =>
-        try keep(input, sums)
+        try keep(store, input, sums)
         catch {
           case NonFatal(e) => logWarning(s"spark-phantoms: what an execution counted could not be kept: $e", e)
         }

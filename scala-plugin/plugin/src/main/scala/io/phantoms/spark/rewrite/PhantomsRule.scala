@@ -131,7 +131,7 @@ final class PhantomsRule(
 
     private def shareWorkload(subject: String, workload: Workload): Option[LogicalPlan] = {
       val problem = sharing.problem(session, workload, settings)
-      val choice = sharing.choose(problem, settings)
+      val choice = sharing.choose(session, problem, settings)
       choice.configuration match {
         case Some(configuration) =>
           val notation = Sharing.notation(problem, configuration)

@@ -17,7 +17,7 @@ trait Sharing {
   def problem(session: SparkSession, workload: Workload, settings: PhantomsSettings): Problem
 
   /** Which relations to maintain, or none. */
-  def choose(problem: Problem, settings: PhantomsSettings): Choice
+  def choose(session: SparkSession, problem: Problem, settings: PhantomsSettings): Choice
 
   /** A plan that puts out `workload.output`, with the same ids, from the configuration. */
   def build(
@@ -46,8 +46,9 @@ object Sharing extends Sharing {
     )
   }
 
-  override def choose(problem: Problem, settings: PhantomsSettings): Choice =
-    PlanningMemory.choices.choose(problem, settings.chooser, settings.minSavings, settings.observing.minGain)
+  override def choose(session: SparkSession, problem: Problem, settings: PhantomsSettings): Choice =
+    PlanningMemory.of(session.sparkContext).choices
+      .choose(problem, settings.chooser, settings.minSavings, settings.observing.minGain)
 
   override def build(
       workload: Workload,

@@ -12,10 +12,8 @@ import io.phantoms.spark.keep.Kept
  * Footers of files: rows, and what the columns lie between. Reading one takes milliseconds, and more from an object
  * store: what they say is remembered per state of a file, so that only the first query over it pays for that.
  */
-private[stats] object FooterRows {
-
-  /** A file in one state. */
-  private final case class State(path: String, length: Long, modified: Long)
+private[stats] final class FooterRows {
+  import FooterRows.State
 
   private val known =
     new Kept[State, FileFooter](PlanningMemory.FileBytes, (s, f) => 56 + PlanningMemory.weigh(s.path) + f.weight)
@@ -42,4 +40,10 @@ private[stats] object FooterRows {
       footer
     }
   }
+}
+
+private[stats] object FooterRows {
+
+  /** A file in one state. */
+  private final case class State(path: String, length: Long, modified: Long)
 }

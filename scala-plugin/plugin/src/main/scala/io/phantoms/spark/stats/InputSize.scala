@@ -128,9 +128,10 @@ object InputSize extends Logging {
       leaf: LeafNode,
       files: Seq[FileStatus]
   ): Option[Seq[(FileStatus, FileFooter)]] = {
+    val known = PlanningMemory.of(session.sparkContext).footers
     val read: Option[(FileStatus, () => Configuration) => FileFooter] = format(leaf) match {
-      case f if f.contains("parquet") => Some(FooterRows.parquet)
-      case f if f.contains("orc") => Some(FooterRows.orc)
+      case f if f.contains("parquet") => Some(known.parquet)
+      case f if f.contains("orc") => Some(known.orc)
       case _ => None
     }
     val filled = files.filter(_.getLen > 0).toIndexedSeq

@@ -140,9 +140,4 @@ object ObservationStore {
 
   // Never given twice, so that no choice made with other numbers is taken for one made with these.
   private val revisions = new AtomicLong
-
-  /** Of this application. */
-  val global = new ObservationStore(PlanningMemory.ObservationBytes)
-
-  Runtime.getRuntime.addShutdownHook(new Thread(() => global.flush(), "phantoms-observations"))
 }

@@ -65,9 +65,3 @@ final class SampleCache(capacity: Long) {
       made.fold(PlanningMemory.weigh, _.weight)
   }
 }
-
-object SampleCache {
-
-  /** Of this application. */
-  val global = new SampleCache(PlanningMemory.SampleBytes)
-}

@@ -37,7 +37,7 @@ object StatisticsProvider extends Logging {
       observing: ObservingOptions = ObservingOptions.Off,
       machine: Machine = Machine()
   ): Problem = {
-    val known = KnownStatistics(StatsRegistry.global, SampleCache.global, ObservationStore.global)
+    val known = PlanningMemory.of(session.sparkContext).known
     problem(session, workload, memory, sampling, observing, known, machine)
   }
 

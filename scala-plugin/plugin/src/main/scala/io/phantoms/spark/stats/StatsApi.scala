@@ -2,7 +2,6 @@ package io.phantoms.spark.stats
 
 import java.nio.file.Paths
 
-import scala.annotation.unused
 import scala.collection.immutable.BitSet
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
@@ -65,9 +64,10 @@ object StatsApi extends Logging {
    */
   def statsClear(session: AnySession): Unit = {
     BuildInfo.current.requireFitting()
-    StatsRegistry.global.clear()
-    PlanningMemory.clear()
-    ObservationStore.global.clear(directory(session))
+    val memory = memoryOf(session)
+    memory.supplied.clear()
+    memory.clear()
+    memory.observations.clear(directory(session))
   }
 
   /**
@@ -81,7 +81,7 @@ object StatsApi extends Logging {
   }
 
   private def observed(session: AnySession): JArray =
-    JArray(ObservationStore.global.all(directory(session)).toList.map { s =>
+    JArray(memoryOf(session).observations.all(directory(session)).toList.map { s =>
       def called(key: String) = s.names.getOrElse(key, key)
       JObject(
         "source" -> JString(s.key.source),
@@ -93,6 +93,8 @@ object StatsApi extends Logging {
       )
     })
 
+  private def memoryOf(session: AnySession): PlanningMemory = PlanningMemory.of(session.sparkContext)
+
   private def directory(session: AnySession): String =
     try session.asInstanceOf[SparkSession].sessionState.conf.getConf(PhantomsConf.StatsPath)
     catch {
@@ -103,9 +105,9 @@ object StatsApi extends Logging {
   def statsToJson(session: AnySession): String = {
     BuildInfo.current.requireFitting()
     // What is only known in this application would mean nothing to another.
-    val observed = ObservationStore.global.all(directory(session)).filter(_.key.isLasting)
+    val observed = memoryOf(session).observations.all(directory(session)).filter(_.key.isLasting)
     val more = if (observed.isEmpty) Nil else List("observed" -> JArray(observed.toList.map(ObservationJson.toJson)))
-    JsonMethods.pretty(JObject(StatsRegistry.global.json.obj ++ more))
+    JsonMethods.pretty(JObject(memoryOf(session).supplied.json.obj ++ more))
   }
 
   /** Writes everything supplied and observed to a file of the driver's file system; a new one is its owner's only. */
@@ -113,7 +115,7 @@ object StatsApi extends Logging {
     PrivateFiles.write(Paths.get(path), statsToJson(session))
 
   /** Adds what [[statsSaveJson]] wrote; statistics of the same table or input are replaced. */
-  def statsLoadJson(@unused session: AnySession, path: String): Unit = {
+  def statsLoadJson(session: AnySession, path: String): Unit = {
     BuildInfo.current.requireFitting()
     val text = SmallFile.read(path, MostBytes).fold(
       {
@@ -125,8 +127,8 @@ object StatsApi extends Logging {
     )
     try {
       val observed = loadedObservations(text)
-      StatsRegistry.global.addJson(text)
-      observed.foreach(ObservationStore.global.add)
+      memoryOf(session).supplied.addJson(text)
+      observed.foreach(memoryOf(session).observations.add)
     } catch {
       case e if !NonFatal(e) && SmallFile.isFailure(e) =>
         throw new StatisticsException("PHANTOMS_STATISTICS_UNREADABLE", s"the file $path is too much for the driver")
@@ -171,7 +173,7 @@ object StatsApi extends Logging {
       singles,
       SamplingOptions(enabled = true, rows),
       ObservingOptions.Off,
-      KnownStatistics(StatsRegistry.global, SampleCache.global, ObservationStore.global)
+      memoryOf(session).known
     )
     val statistics = found.statistics
     found.sample.left.foreach(refuse)
@@ -213,7 +215,7 @@ object StatsApi extends Logging {
         s"counts are kept with observed statistics, and ${PhantomsConf.ObserveStats.key} is false: set it to true"
       )
     val counts = GroupCounter.count(dataset, parsed(groupings), deviation, directory(session))
-    ObservationStore.global.counted(counts.input, counts.rows, counts.groups)
+    memoryOf(session).observations.counted(counts.input, counts.rows, counts.groups)
     val groups = counts.groups.toList.map { case (set, n) => set.toList.map(counts.input.names) -> n }
     JsonMethods.compact(
       JObject(
@@ -260,7 +262,7 @@ object StatsApi extends Logging {
     val resolved = SuppliedLookup.resolve(session, table)
     if (known.isEmpty && resolved.isEmpty)
       logWarning(s"spark-phantoms: statistics for $table, which is no table, view or path now; they wait for it")
-    StatsRegistry.global.update(table) { e =>
+    memoryOf(session).supplied.update(table) { e =>
       val at = resolved.fold(e) { r =>
         e.copy(source = Some(r.source), shape = r.shape.toSeq.sorted.mkString(" AND "), snapshot = r.snapshot)
       }

@@ -88,9 +88,6 @@ object StatsRegistry {
   val Format = "phantoms-statistics"
   val Version = 1
 
-  /** The registry of this application. */
-  val global = new StatsRegistry
-
   private def parse(text: String): Seq[SuppliedStatistics] = {
     def bad(what: String) = throw new StatisticsException("PHANTOMS_STATISTICS_FORMAT", what)
     val json = StrictJson.parse(text).fold(why => bad(s"the text $why"), identity)

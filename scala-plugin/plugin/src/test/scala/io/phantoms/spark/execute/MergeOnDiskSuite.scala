@@ -1,7 +1,7 @@
 package io.phantoms.spark.execute
 
 import io.phantoms.spark.oracle.{TwoTiers, TwoTiersExtensions}
-import io.phantoms.spark.stats.{ObservationStore, StatsApi}
+import io.phantoms.spark.stats.{PlanningMemory, StatsApi}
 
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.execution.SparkPlan
@@ -103,7 +103,7 @@ final class MergeOnDiskSuite extends AnyFunSuite with BeforeAndAfterAll {
     spark.read.parquet(files).createOrReplaceTempView("stored")
     StatsApi.statsClear(spark)
     check("select a, b, c, count(*) n, sum(d) sd, grouping_id() g from stored group by cube(a, b, c)")
-    val found = ObservationStore.global.all("")
+    val found = PlanningMemory.of(spark.sparkContext).observations.all("")
     assert(found.size == 1)
     val groups = found.head.observation.groups.map { case (keys, n) => keys.map(found.head.names) -> n }
     spark.conf.set("spark.phantoms.enabled", "false")

@@ -42,7 +42,7 @@ class PlanningMemorySuite extends AnyFunSuite with PluginSession with BeforeAndA
 
   test("choices of different queries hold none of their samples") {
     plan(40)
-    val choices = PlanningMemory.choices
+    val choices = memory.choices
     assert(choices.size == 40)
     assertWeighed(choices.held, choices, PlanningMemory.ChoiceBytes)
     assert(choices.held < 40 * sampleBytes / 10)
@@ -50,7 +50,7 @@ class PlanningMemorySuite extends AnyFunSuite with PluginSession with BeforeAndA
 
   test("samples are weighed with all that was worked out from them, and forgotten") {
     plan(40)
-    val samples = SampleCache.global
+    val samples = memory.samples
     assert(40 * sampleBytes > PlanningMemory.SampleBytes)
     assert(samples.size > 1 && samples.size < 40)
     assertWeighed(samples.held, samples, PlanningMemory.SampleBytes)
@@ -73,17 +73,17 @@ class PlanningMemorySuite extends AnyFunSuite with PluginSession with BeforeAndA
     val wide = (0 until 300).map(i => s"id % ${i + 2} c$i")
     spark.range(0, 60000, 1, 2).selectExpr(wide: _*).write.parquet(s"$folder/wide")
     StatsApi.statsSample(spark.read.parquet(s"$folder/wide"))
-    assert(SampleCache.global.size == 1)
-    assertWeighed(SampleCache.global.held, SampleCache.global, PlanningMemory.SampleBytes)
+    assert(memory.samples.size == 1)
+    assertWeighed(memory.samples.held, memory.samples, PlanningMemory.SampleBytes)
   }
 
   test("observations are weighed, however long the filters") {
     (1 to 3).foreach(i => query(i).collect())
     val filter = (0 until 30000).mkString("k0 in (", ", ", ")")
     spark.sql(PluginSession.union("flows", filter.replace("k0", "k"))).collect()
-    assert(ObservationStore.global.all("").size == 4)
-    assertWeighed(ObservationStore.global.held, ObservationStore.global, PlanningMemory.ObservationBytes)
-    assert(ObservationStore.global.held > 200000)
+    assert(memory.observations.all("").size == 4)
+    assertWeighed(memory.observations.held, memory.observations, PlanningMemory.ObservationBytes)
+    assert(memory.observations.held > 200000)
   }
 
   test("observations beyond the bound are forgotten, those used last stay") {
@@ -99,11 +99,11 @@ class PlanningMemorySuite extends AnyFunSuite with PluginSession with BeforeAndA
   test("clear frees everything") {
     plan(3)
     query(1).collect()
-    def kept: Seq[AnyRef] = Seq(PlanningMemory.choices, SampleCache.global, ObservationStore.global)
+    def kept: Seq[AnyRef] = Seq(memory.choices, memory.samples, memory.observations)
     assert(kept.map(SizeEstimator.estimate).sum > sampleBytes)
     StatsApi.statsClear(spark)
     assert(kept.map(SizeEstimator.estimate).sum < 100000)
-    assert(PlanningMemory.choices.held == 0 && SampleCache.global.held == 0 && ObservationStore.global.held == 0)
+    assert(memory.choices.held == 0 && memory.samples.held == 0 && memory.observations.held == 0)
   }
 
   test("warnings of a session are bounded") {

@@ -6,6 +6,7 @@ import io.phantoms.spark.PhantomsExtensions
 import io.phantoms.spark.detect.{DetectionTestSession, WorkloadOracle}
 import io.phantoms.spark.execute.{LftaExec, SharedMergeExec}
 import io.phantoms.spark.rewrite.SharedMerge
+import io.phantoms.spark.stats.PlanningMemory
 
 import org.apache.spark.sql.{Row, SparkSession => AnySession, SparkSessionExtensions}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -39,6 +40,9 @@ trait PluginSession extends BeforeAndAfterAll with Assertions with AdaptiveSpark
     PluginSession.flows(spark, 20000, 4).write.parquet(s"$folder/flows")
     views(spark)
   }
+
+  /** What the application remembers between plans. */
+  protected def memory: PlanningMemory = PlanningMemory.of(spark.sparkContext)
 
   protected def views(session: SparkSession): Unit =
     Seq("t", "flows").foreach(n => session.read.parquet(s"$folder/$n").createOrReplaceTempView(n))

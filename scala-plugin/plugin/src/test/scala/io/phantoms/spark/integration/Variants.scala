@@ -38,7 +38,8 @@ object Variants {
   private object HookedSharing extends Sharing {
     override def problem(session: SparkSession, workload: Workload, settings: PhantomsSettings): Problem =
       Sharing.problem(session, workload, settings)
-    override def choose(problem: Problem, settings: PhantomsSettings): Choice = Sharing.choose(problem, settings)
+    override def choose(session: SparkSession, problem: Problem, settings: PhantomsSettings): Choice =
+      Sharing.choose(session, problem, settings)
     override def build(
         w: Workload,
         p: Problem,

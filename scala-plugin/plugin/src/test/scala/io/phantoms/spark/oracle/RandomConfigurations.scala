@@ -7,6 +7,8 @@ import io.phantoms.spark.{PhantomsExtensions, PhantomsSettings}
 import io.phantoms.spark.choose._
 import io.phantoms.spark.rewrite.Sharing
 
+import org.apache.spark.sql.SparkSession
+
 /**
  * Any valid configuration, good or bad: whatever relations are maintained, wherever they are placed and however small
  * their tables, the rows have to be the same.
@@ -93,8 +95,8 @@ object RandomSharing extends OtherChoices {
   /** What was chosen last, in words. */
   @volatile var last: String = ""
 
-  override def choose(problem: Problem, settings: PhantomsSettings): Choice = seed match {
-    case None => Sharing.choose(problem, settings)
+  override def choose(session: SparkSession, problem: Problem, settings: PhantomsSettings): Choice = seed match {
+    case None => Sharing.choose(session, problem, settings)
     case Some(s) =>
       val configuration = RandomConfigurations.of(problem, new Random(s))
       last = configuration.relations.mkString("\n")

@@ -6,6 +6,8 @@ import io.phantoms.spark.{PhantomsExtensions, PhantomsSettings}
 import io.phantoms.spark.choose._
 import io.phantoms.spark.rewrite.Sharing
 
+import org.apache.spark.sql.SparkSession
+
 /** The plugin with a configuration of two tiers for whatever it shares. */
 object TwoTiers extends OtherChoices {
 
@@ -41,8 +43,9 @@ object TwoTiers extends OtherChoices {
 
   @volatile var chosen: Problem => Configuration = configuration(_, _.take(1), chained = false)
 
-  override def choose(problem: Problem, settings: PhantomsSettings): Choice =
-    if (problem.secondTier) Choice(Some(chosen(problem)), 1.0, 2.0, "two tiers") else Sharing.choose(problem, settings)
+  override def choose(session: SparkSession, problem: Problem, settings: PhantomsSettings): Choice =
+    if (problem.secondTier) Choice(Some(chosen(problem)), 1.0, 2.0, "two tiers")
+    else Sharing.choose(session, problem, settings)
 }
 
 /** The plugin's wiring, with [[TwoTiers]]. */

@@ -35,7 +35,7 @@ class PhantomsRuleSuite extends AnyFunSuite with DetectionTestSession {
       )
     }
 
-    override def choose(problem: Problem, settings: PhantomsSettings): Choice = {
+    override def choose(session: SparkSession, problem: Problem, settings: PhantomsSettings): Choice = {
       val each = problem.queries.zipWithIndex.map { case (keys, i) =>
         Relation(keys, Vector(i), -1, 0, Placement.Shipped(BitSet.empty, 1))
       }
@@ -159,7 +159,7 @@ class PhantomsRuleSuite extends AnyFunSuite with DetectionTestSession {
     val broken = new Sharing {
       def problem(session: SparkSession, workload: Workload, settings: PhantomsSettings): Problem =
         throw new NoSuchMethodError("moved")
-      def choose(problem: Problem, settings: PhantomsSettings): Choice = fail()
+      def choose(session: SparkSession, problem: Problem, settings: PhantomsSettings): Choice = fail()
       def build(w: Workload, p: Problem, c: Configuration, n: String): Either[DeclineReason, LogicalPlan] = fail()
     }
     assertUntouched(new PhantomsRule(spark, broken), cube, "INTERNAL_ERROR")

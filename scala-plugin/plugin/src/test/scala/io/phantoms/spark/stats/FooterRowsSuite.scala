@@ -21,7 +21,7 @@ final class FooterRowsSuite extends AnyFunSuite with PluginSession {
 
   for (format <- Seq("parquet", "orc")) test(s"rows of $format files") {
     def rows(file: FileStatus, conf: () => Configuration): Long =
-      (if (format == "parquet") FooterRows.parquet(file, conf) else FooterRows.orc(file, conf)).rows
+      (if (format == "parquet") memory.footers.parquet(file, conf) else memory.footers.orc(file, conf)).rows
     val one = file(format, s"footer_$format", 1234)
     assert(rows(one, () => conf()) == 1234)
     assert(rows(one, () => refuse()) == 1234)

@@ -56,7 +56,7 @@ final class ObservedChoicesSuite extends AnyFunSuite with ObservedSession {
       val choice = chosen(c)
       query(c).collect()
       choice
-    } finally StatsRegistry.global.clear()
+    } finally memory.supplied.clear()
   }
 
   Seeds.foreach { seed =>
@@ -67,7 +67,7 @@ final class ObservedChoicesSuite extends AnyFunSuite with ObservedSession {
       val right = {
         supply(c, truth, 1, 1)
         try withConf("spark.phantoms.stats.observe" -> "false")(chosen(c))
-        finally StatsRegistry.global.clear()
+        finally memory.supplied.clear()
       }
       assert(first(c, truth) != right, "the first choice should be wrong")
       assert(named(only) == truth.collect { case (set, n) if named(only).contains(set.toSet) => set.toSet -> n })

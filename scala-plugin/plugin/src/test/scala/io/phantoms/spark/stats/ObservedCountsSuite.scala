@@ -155,7 +155,7 @@ final class ObservedCountsSuite extends AnyFunSuite with ObservedSession {
         StatsApi.statsClear(spark)
         spark.sql(PluginSession.sets("kept")).collect()
         assertCounted("kept", "true", sets: _*)
-        ObservationStore.global.flush()
+        memory.observations.flush()
         assert(files.toFile.list().isEmpty)
       })
     } finally { val _ = spark.sql("uncache table kept") }

@@ -39,13 +39,13 @@ final class ObservedFilesSuite extends AnyFunSuite with ObservedSession {
 
   private def run(name: String): Unit = {
     spark.sql(PluginSession.sets(name)).collect()
-    ObservationStore.global.flush()
+    memory.observations.flush()
   }
 
   private def planned(name: String): EstimatedStatistics = PlannedStatistics.of(spark.sql(PluginSession.sets(name)))
 
   /** As when the application ends: what it knew is gone, the files stay. */
-  private def restart(): Unit = ObservationStore.global.clear("")
+  private def restart(): Unit = memory.observations.clear("")
 
   private def files: Seq[File] = Option(directory.toFile.listFiles()).toSeq.flatten.sortBy(_.getName)
   private def text(f: File): String = new String(Files.readAllBytes(f.toPath), UTF_8)
@@ -79,11 +79,11 @@ final class ObservedFilesSuite extends AnyFunSuite with ObservedSession {
     assert(PlannedStatistics.shared(spark.sql(PluginSession.sets("first"))).problem.queries.forall(q =>
       q.isEmpty || s.groupsOf(q).source == StatisticSource.Observed
     ))
-    assert(ObservationStore.global.all(directory.toString) == before)
+    assert(memory.observations.all(directory.toString) == before)
     // What is added by this application does not drop what the one before knew.
     restart()
     spark.sql(PluginSession.union("first")).collect()
-    ObservationStore.global.flush()
+    memory.observations.flush()
     restart()
     val names = planned("first")
     assert(names.rowCount.source == StatisticSource.Observed)
@@ -233,19 +233,19 @@ final class ObservedFilesSuite extends AnyFunSuite with ObservedSession {
     val before = observed
     StatsApi.statsClear(spark)
     StatsApi.statsLoadJson(spark, path)
-    assert(observed == before && StatsRegistry.global.get("saved").flatMap(_.rows).contains(777.0))
+    assert(observed == before && memory.supplied.get("saved").flatMap(_.rows).contains(777.0))
     // What the user says goes before what was seen.
     assert(planned("saved").rowCount == Estimate(777, StatisticSource.Supplied))
     StatsApi.statsClear(spark)
     put(new File(path), text(new File(path)).replace("\"snapshot\" : \"2 files", "\"snap\" : \"2 files"))
     val e = intercept[StatisticsException](StatsApi.statsLoadJson(spark, path))
     assert(e.errorClass == "PHANTOMS_STATISTICS_FORMAT" && e.getMessage.contains("snapshot"))
-    assert(observed.isEmpty && StatsRegistry.global.all.isEmpty)
+    assert(observed.isEmpty && memory.supplied.all.isEmpty)
   }
 
   test("many threads record and plan at once, and every file is whole") {
     write("busy", 3000)
-    val shared = ObservationStore.global
+    val shared = memory.observations
     run("busy")
     val one = only
     val threads = (1 to 8).map { t =>

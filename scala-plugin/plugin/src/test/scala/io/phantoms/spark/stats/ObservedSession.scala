@@ -31,7 +31,7 @@ trait ObservedSession extends PluginSession with BeforeAndAfterEach { this: Suit
   }
 
   /** What is known of the inputs in memory. */
-  protected def observed: Seq[StoredObservation] = ObservationStore.global.all("")
+  protected def observed: Seq[StoredObservation] = memory.observations.all("")
 
   protected def only: StoredObservation = observed match {
     case Seq(one) => one

@@ -36,7 +36,7 @@ final class RegisteredClassesSuite extends AnyFunSuite with PluginSession {
     val sets = PluginSession.sets("flows")
     val shared = assertSame(s"select count(*) c, sum(n) n, sum(total) t, sum(hash(k, m, s, last)) h from ($sets)")
     assert(merges(shared.queryExecution.executedPlan).nonEmpty)
-    val seen = ObservationStore.global.all("")
+    val seen = PlanningMemory.of(spark.sparkContext).observations.all("")
     assert(seen.exists(_.observation.rows.contains(20000.0)), seen)
     val counted = StatsApi.statsCount(spark.table("flows"), """[["k"], ["k", "m"]]""", 0.02)
     assert(counted.contains("\"rows\":20000"), counted)

@@ -60,7 +60,7 @@ class StatisticsProviderSuite extends StatsSuite {
       StatsApi.statsSetGroups(spark, name, Array("small", "middle"), 123456)
       StatsApi.statsSetFlowLength(spark, name, Array[String](), 7)
       StatsApi.statsSetFlowLength(spark, name, Array("flow"), 33)
-      val s = estimated(problem(workload(df, Seq("small", "middle"), Seq("flow")), registry = StatsRegistry.global))
+      val s = estimated(problem(workload(df, Seq("small", "middle"), Seq("flow")), registry = memory.supplied))
       assert(s.rowCount == Estimate(5e6, StatisticSource.Supplied), name)
       assert(s.groupsOf(BitSet(0, 1)) == Estimate(123456, StatisticSource.Supplied), name)
       // A sample may say more than the 20 000 that the footers allow.
@@ -73,7 +73,7 @@ class StatisticsProviderSuite extends StatsSuite {
     StatsApi.statsSetRows(spark, "flows", 1e7)
     StatsApi.statsSetGroups(spark, "flows", Array("middle"), 50)
     val df = spark.table("flows").where("small < 100")
-    val s = estimated(problem(workload(df, Seq("middle")), registry = StatsRegistry.global))
+    val s = estimated(problem(workload(df, Seq("middle")), registry = memory.supplied))
     assertWithin(s.rows, 5e6, 1.1, "rows")
     assert(s.groups(BitSet(0)) <= 50)
   }
@@ -82,7 +82,7 @@ class StatisticsProviderSuite extends StatsSuite {
     spark.table("flows").where("small < 10").createOrReplaceTempView("narrow")
     StatsApi.statsSetRows(spark, "narrow", 4321)
     def rowsOf(df: org.apache.spark.sql.DataFrame): Double =
-      problem(workload(df, Seq("middle")), registry = StatsRegistry.global).statistics.rows
+      problem(workload(df, Seq("middle")), registry = memory.supplied).statistics.rows
     assert(rowsOf(spark.table("narrow")) == 4321)
     assert(rowsOf(spark.table("flows")) == n)
     assertWithin(rowsOf(spark.table("flows").where("small < 20")), n / 10.0, 1.2, "another filter")
@@ -95,7 +95,7 @@ class StatisticsProviderSuite extends StatsSuite {
       StatsApi.statsSetGroups(spark, "flows", Array("middle"), 77)
       val w = workload(spark.table("flows"), Seq("middle"))
       assert(w.base.collectLeaves().head.nodeName.startsWith("InMemoryRelation"))
-      val s = estimated(problem(w, registry = StatsRegistry.global))
+      val s = estimated(problem(w, registry = memory.supplied))
       assert(s.groups(BitSet(0)) == 77 && s.rows == n)
     } finally { val _ = df.unpersist(blocking = true) }
   }
@@ -104,7 +104,7 @@ class StatisticsProviderSuite extends StatsSuite {
     StatsApi.statsSetRows(spark, "flows", 1000)
     StatsApi.statsSetGroups(spark, "flows", Array("small"), 10)
     StatsApi.statsSetFlowLength(spark, "flows", Array[String](), 1)
-    val s = estimated(problem(workload(spark.table("flows"), Seq("small")), registry = StatsRegistry.global))
+    val s = estimated(problem(workload(spark.table("flows"), Seq("small")), registry = memory.supplied))
     assert(s.notes == Seq("no sample: all statistics were supplied"))
   }
 
@@ -112,9 +112,9 @@ class StatisticsProviderSuite extends StatsSuite {
     val e = intercept[StatisticsException](StatsApi.statsSetGroups(spark, "flows", Array("small", "colour"), 5))
     assert(e.getMessage.startsWith("[PHANTOMS_UNKNOWN_COLUMN]"))
     assert(e.getMessage.contains("colour") && (columns :+ "id").forall(e.getMessage.contains))
-    assert(StatsRegistry.global.get("flows").isEmpty)
+    assert(memory.supplied.get("flows").isEmpty)
     StatsApi.statsSetGroups(spark, "flows", Array("SMALL"), 5)
-    assert(StatsRegistry.global.get("flows").exists(_.groups == Map(Set("small") -> 5.0)))
+    assert(memory.supplied.get("flows").exists(_.groups == Map(Set("small") -> 5.0)))
   }
 
   test("an unknown table waits for its data; columns it then lacks are a WARN") {
@@ -123,7 +123,7 @@ class StatisticsProviderSuite extends StatsSuite {
     spark.read.parquet(rows).createOrReplaceTempView("later")
     val log = new LogAppender("unknown column")
     withLogAppender(log, Seq(SuppliedLookup.getClass.getName.stripSuffix("$"))) {
-      val s = estimated(problem(workload(spark.table("later"), Seq("small")), registry = StatsRegistry.global))
+      val s = estimated(problem(workload(spark.table("later"), Seq("small")), registry = memory.supplied))
       val _ = assert(s.groups(BitSet(0)) == 55)
     }
     assert(log.loggingEvents.exists(_.getMessage.getFormattedMessage.contains("colour")))
@@ -143,7 +143,7 @@ class StatisticsProviderSuite extends StatsSuite {
     spark.read.parquet(at).createOrReplaceTempView("changing")
     StatsApi.statsSetRows(spark, "changing", 12)
     def notes = estimated(
-      problem(workload(spark.table("changing"), Seq("small")), registry = StatsRegistry.global)
+      problem(workload(spark.table("changing"), Seq("small")), registry = memory.supplied)
     ).notes
     assert(!notes.exists(_.contains("older snapshot")))
     spark.read.parquet(rows).limit(5).write.mode("append").parquet(at)
@@ -195,12 +195,12 @@ class StatisticsProviderSuite extends StatsSuite {
     StatsApi.statsSetRows(spark, "flows", 5)
     StatsApi.statsSetGroups(spark, "flows", Array("small", "zipf"), 4)
     StatsApi.statsSetFlowLength(spark, "nowhere", Array("a"), 2.5)
-    val before = StatsRegistry.global.all
+    val before = memory.supplied.all
     StatsApi.statsSaveJson(spark, path("stats.json"))
     StatsApi.statsClear(spark)
-    assert(StatsRegistry.global.all.isEmpty)
+    assert(memory.supplied.all.isEmpty)
     StatsApi.statsLoadJson(spark, path("stats.json"))
-    assert(StatsRegistry.global.all == before)
+    assert(memory.supplied.all == before)
     val registry = new StatsRegistry
     for (
       bad <- Seq("{", "{}", "[]", """{"format":"phantoms-statistics","version":2,"tables":[]}""") ++

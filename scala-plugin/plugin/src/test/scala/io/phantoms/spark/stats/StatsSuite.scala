@@ -38,6 +38,9 @@ abstract class StatsSuite extends SparkFunSuite {
       org.apache.spark.network.util.JavaUtils.deleteRecursively(directory)
     } finally super.afterAll()
 
+  /** What the application remembers. */
+  protected def memory: PlanningMemory = PlanningMemory.of(spark.sparkContext)
+
   protected def path(name: String): String = new File(directory, name).toString
 
   /** Keys of every kind over n rows, in an order that says nothing about them, and `flow`: runs of 40 rows. */
