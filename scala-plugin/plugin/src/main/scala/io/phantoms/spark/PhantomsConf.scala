@@ -81,8 +81,9 @@ object PhantomsConf {
 
   val LftaSecondChance = SQLConf.buildConf("spark.phantoms.lfta.secondChance")
     .doc(
-      "Whether an LFTA entry that was hit since the last collision survives the next one, the newcomer being evicted " +
-        "instead. Helps where a few groups are frequent and many are rare; costs a write per hit."
+      "Whether a group that finds another one in its bucket of an LFTA table looks into a second bucket; where both are " +
+        "taken the group in the first is evicted (second chance, Holistic UDAFs at streaming speeds, section 6). A table " +
+        "then needs fewer buckets for the same evictions; a collision costs one more look into memory."
     )
     .version(Since).booleanConf.createWithDefault(false)
 

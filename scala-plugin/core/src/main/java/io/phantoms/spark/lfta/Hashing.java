@@ -33,6 +33,11 @@ public final class Hashing {
     return h ^ (h >>> 32);
   }
 
+  /** Another position in a table for the group of a finished hash: from its high bits, as the first one. */
+  public static long second(long hash) {
+    return hash * GOLDEN;
+  }
+
   /** Spreads a shard hash evenly over `shards` numbers from 0. */
   public static int shard(long hash, int shards) {
     long h = (hash ^ (hash >>> 29)) * 0xBF58476D1CE4E5B9L;

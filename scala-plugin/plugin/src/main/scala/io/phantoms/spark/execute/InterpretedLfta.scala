@@ -13,7 +13,7 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
  * @param steps what is done with a row first, bound to the child's columns; its inputs are keys first, then what the
  *   aggregate functions read
  * @param columns how many columns the child has
- * @param secondChance whether an entry that was hit stays when another group meets it, once
+ * @param secondChance whether a group has a second bucket
  */
 final class InterpretedLfta(
     spec: SharedSpec,
@@ -162,26 +162,25 @@ final class InterpretedLfta(
     r.target = if (spared) r.spare else r.table
     r.at = if (r.hasTable && !spared) (r.record.hash >>> 1 >>> r.shift).toInt * r.stride else 0
     if (spared) passed(r.ordinal) += 1
-    if (r.hasTable && r.record.matches(r.target, r.at)) {
-      if (secondChance) r.target(r.at) |= RecordLayout.Referenced
-      true
-    } else {
+    if (r.hasTable && (r.record.matches(r.target, r.at) || (!spared && secondMatches(r)))) true
+    else {
       if (!spared) {
         misses(r.ordinal) += 1
-        if (r.hasTable && r.table(r.at) < 0L) makeRoom(r)
+        if (r.hasTable && r.table(r.at) < 0L) evict(r, r.table, r.at)
       }
       r.record.storeKeys(r.target, r.at)
       false
     }
   }
 
-  /** Evicts what lies in the bucket, or, where that was hit since, lets it stay and the newcomer do without. */
-  private def makeRoom(r: Relation): Unit =
-    if (secondChance && (r.table(r.at) & RecordLayout.Referenced) != 0L) {
-      r.table(r.at) &= ~RecordLayout.Referenced
-      r.target = r.spare
-      r.at = 0
-    } else evict(r, r.table, r.at)
+  /** Looks into the second bucket where another group is in the first, and stays there if it is free. */
+  private def secondMatches(r: Relation): Boolean =
+    secondChance && r.table(r.at) < 0L && {
+      val second = (Hashing.second(r.record.hash) >>> 1 >>> r.shift).toInt * r.stride
+      val found = r.record.matches(r.table, second)
+      if (found || r.table(second) >= 0L) r.at = second
+      found
+    }
 
   /** Hands on what did not get a bucket. */
   private def pass(r: Relation): Unit =
@@ -240,7 +239,6 @@ final class InterpretedLfta(
     while (o < r.table.length) {
       if (r.table(o) < 0L) {
         evictedAtEnd(r.ordinal) += 1
-        r.table(o) &= ~RecordLayout.Referenced
         evict(r, r.table, o)
         r.table(o) = 0L
         if (crowded()) return o + r.stride

@@ -18,7 +18,7 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
  *   aggregate functions read
  * @param columns the child's columns: type and nullability
  * @param columnar whether the child hands over batches
- * @param secondChance whether an entry that was hit stays when another group meets it, once
+ * @param secondChance whether a group has a second bucket, see [[probe]]
  */
 final class LftaCode(
     spec: SharedSpec,
@@ -295,7 +295,6 @@ final class LftaCode(
               |  for (int o = from; o < t.length; o += $stride) {
               |    if (t[o] < 0L) {
               |      evictedAtEnd[$r]++;
-              |      ${forget("t", "o")}
               |      evict_$r(t, o);
               |      t[o] = 0L;
               |      if (crowded()) { return o + $stride; }
@@ -310,14 +309,12 @@ final class LftaCode(
   private def adapt(r: Int, fed: String): String =
     s"if ((left_$r -= $fed) < 0) { left_$r = adapt($r); pass_$r = bypassed[$r]; }"
 
-  private def forget(table: String, at: String): String =
-    if (secondChance) s"$table[$at] &= ~$referenced;" else ""
-
-  private val referenced = s"0x${java.lang.Long.toHexString(RecordLayout.Referenced)}L"
-
   /**
    * Finds the record for the key locals and their hash `h`; runs `install` on a miss and `hit` on a hit. Declares `t` and
    * `o`: a bucket, or the relation's spare record, which [[pass]] evicts once it is complete.
+   *
+   * With a second chance (Cormode et al., Holistic UDAFs at streaming speeds, section 6) a group that finds another one in its
+   * bucket looks into a second one; where both are others', the first of these is ejected.
    */
   private def probe(r: Int, adapts: Boolean, install: String, hit: String): String = {
     val code = records(r)
@@ -328,23 +325,27 @@ final class LftaCode(
          |${code.storeKeys("t", "o")}
          |$install""".stripMargin
     else {
-      val evict =
-        if (!secondChance) s"if (t[o] < 0L) { evict_$r(t, o); }"
-        else s"""if (t[o] < 0L) {
-                |  if ((t[o] & $referenced) == 0L) { evict_$r(t, o); }
-                |  else { t[o] &= ~$referenced; t = x_$r; o = 0; }
+      val stride = spec.layouts(r).stride
+      val found = if (secondChance) "found" else code.matches("t", "o")
+      val second =
+        if (!secondChance) ""
+        else s"""boolean found = ${code.matches("t", "o")};
+                |if (!found && !pass_$r && t[o] < 0L) {
+                |  final int second = (int) ($hashing.second(h) >>> 1 >>> s_$r) * $stride;
+                |  found = ${code.matches("t", "second")};
+                |  if (found || t[second] >= 0L) { o = second; }
                 |}""".stripMargin
       s"""${if (adapts) adapt(r, "1") else ""}
          |long[] t = t_$r;
-         |int o = (int) (h >>> 1 >>> s_$r) * ${spec.layouts(r).stride};
+         |int o = (int) (h >>> 1 >>> s_$r) * $stride;
          |if (pass_$r) { t = x_$r; o = 0; passed[$r]++; }
-         |if (${code.matches("t", "o")}) {
-         |  ${if (secondChance) s"t[o] |= $referenced;" else ""}
+         |$second
+         |if ($found) {
          |  $hit
          |} else {
          |  if (!pass_$r) {
          |    misses[$r]++;
-         |    $evict
+         |    if (t[o] < 0L) { evict_$r(t, o); }
          |  }
          |  ${code.storeKeys("t", "o")}
          |  $install

@@ -11,7 +11,7 @@ import io.phantoms.spark.PhantomsConf
  *
  * @param packed whether blocks are packed before they are shuffled
  * @param adaptive whether tables that do not reduce are passed by
- * @param secondChance whether an entry that was hit stays when another group meets it, once
+ * @param secondChance whether a group has a second bucket
  * @param share memory of a task
  */
 final case class LftaOptions(packed: Boolean, adaptive: Boolean, secondChance: Boolean, share: TaskShare)

@@ -200,11 +200,8 @@ final class RecordLayout(spec: SharedSpec, relation: RelationSpec) {
 
 object RecordLayout {
 
-  /** Flag of an entry that was hit since another group last met it. */
-  val Referenced: Long = 1L << 62
-
   val HalfWord: Long = 0xffffffffL
 
-  /** First bit of a carry in the flags: it ends below [[Referenced]]. */
+  /** First bit of a carry in the flags: it ends below the bit that says whether a bucket is taken. */
   val FlaggedCarry: Int = 30
 }
