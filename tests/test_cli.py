@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from phantoms import __version__, outputs
-from phantoms.benchmark import FORMS, BenchmarkResult
-from phantoms.benchmark.engines import ENGINES
 from phantoms.cli.main import main
+from phantoms.lab.benchmark import FORMS, BenchmarkResult
+from phantoms.lab.benchmark.engines import ENGINES
 
 KEYS = ["name", "rows", "spark", "repeat", "answers_equal", "times", "ratios"]
 RATIOS = ["best_plain", "one", "duckdb", "polars", "chdb"]
@@ -85,7 +85,7 @@ WITHOUT_EXTRAS = """
 import sys
 for absent in ("numpy", "pyarrow", "duckdb", "polars", "chdb", "matplotlib", "pandas"):
     sys.modules[absent] = None
-from phantoms.benchmark import session
+from phantoms.lab.benchmark import session
 from phantoms.cli.main import main
 from phantoms.errors import PhantomsError
 def opened(*_, **__):

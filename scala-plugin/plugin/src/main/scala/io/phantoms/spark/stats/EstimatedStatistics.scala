@@ -3,7 +3,7 @@ package io.phantoms.spark.stats
 import scala.collection.immutable.BitSet
 import scala.collection.mutable
 
-import io.phantoms.spark.choose.Statistics
+import io.phantoms.spark.model.Statistics
 
 /**
  * Statistics of one workload, each number with its source.

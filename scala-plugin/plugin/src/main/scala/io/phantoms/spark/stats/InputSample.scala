@@ -2,6 +2,8 @@ package io.phantoms.spark.stats
 
 import scala.collection.immutable.BitSet
 
+import io.phantoms.spark.estimate.{DistinctEstimators, FrequencyProfile, HashCounts}
+
 /**
  * What one partition gave to a sample.
  *

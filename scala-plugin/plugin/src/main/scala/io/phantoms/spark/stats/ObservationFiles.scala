@@ -10,11 +10,10 @@ import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
+import io.phantoms.spark.files.{PrivateFiles, SmallFile}
 import io.phantoms.spark.keep.Kept
 
 import org.apache.spark.internal.Logging
-
-import io.phantoms.spark.SmallFile
 
 /**
  * Observations in files of the driver, one JSON file an input. They are written by a thread of their own, each as a whole
@@ -183,19 +182,6 @@ object ObservationFiles {
 
   /** Bytes of one file: an input with a thousand groupings has some hundred thousand. */
   private[stats] val MostBytes: Int = 8 << 20
-
-  /** A value of `spark.phantoms.stats.path` with the home directory for its `~`, or an error that says what to write. */
-  def checkedPath(value: String): String = {
-    def refuse(why: String) =
-      throw new IllegalArgumentException(s"spark.phantoms.stats.path: '$value' $why")
-    if (value.nonEmpty && value.isBlank)
-      refuse("is blank: name a directory, or leave it empty to keep statistics in memory.")
-    if (value != value.strip) refuse("begins or ends with a blank: leave it out.")
-    if (value == "~" || value.startsWith("~/")) System.getProperty("user.home") + value.drop(1)
-    else if (value.startsWith("~"))
-      refuse("is another user's home directory: write its whole path, or ~/ for your own.")
-    else value
-  }
 
   private def local(directory: String): Path =
     if (directory.startsWith("file:")) Paths.get(URI.create(directory))

@@ -3,10 +3,11 @@ package io.phantoms.spark.stats
 import org.json4s._
 import org.json4s.jackson.JsonMethods
 
-import io.phantoms.spark.StrictJson
+import io.phantoms.spark.estimate.Observation
+import io.phantoms.spark.files.{JsonFields, StrictJson}
 
 /** Observations as JSON: one input a file, or a list of them. */
-private[stats] object ObservationJson {
+private[spark] object ObservationJson {
   val Format = "phantoms-observed"
   val Version = 1
 

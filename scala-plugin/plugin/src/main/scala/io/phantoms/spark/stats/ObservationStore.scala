@@ -4,7 +4,8 @@ import java.util.concurrent.atomic.AtomicLong
 
 import scala.collection.immutable.BitSet
 
-import io.phantoms.spark.choose.ObservedTables
+import io.phantoms.spark.cost.ObservedTables
+import io.phantoms.spark.estimate.Observation
 import io.phantoms.spark.keep.Kept
 
 /**

@@ -2,24 +2,7 @@ package io.phantoms.spark.stats
 
 import scala.collection.immutable.BitSet
 
-/**
- * Whether executions are observed and what they found out is used.
- *
- * @param directory where it is kept, empty: in memory
- * @param minGain fraction of the expected time by which a plan has to be better than the one in use to take its place
- */
-final case class ObservingOptions(enabled: Boolean, directory: String = "", minGain: Double = ObservingOptions.MinGain)
-
-object ObservingOptions {
-
-  /**
-   * Twice what the cost model was seen to misjudge two plans of one workload by; making the code of another plan hot was
-   * seen to cost as much as the first plan takes.
-   */
-  val MinGain: Double = 0.2
-
-  val Off: ObservingOptions = ObservingOptions(enabled = false)
-}
+import io.phantoms.spark.estimate.{Observation, QueryClosure}
 
 /** Everything statistics of an input may come from but the input itself. */
 final case class KnownStatistics(supplied: StatsRegistry, samples: SampleCache, observed: ObservationStore)

@@ -2,7 +2,7 @@ package io.phantoms.spark.stats
 
 import org.apache.spark.util.SizeEstimator
 
-import io.phantoms.spark.choose.ChoiceCache
+import io.phantoms.spark.search.ChoiceCache
 
 /**
  * What is remembered between plans, and how many bytes of each kind at most: a driver plans for weeks, and its queries

@@ -3,6 +3,8 @@ package io.phantoms.spark.stats
 import scala.collection.mutable.ArrayBuilder
 import scala.util.control.NonFatal
 
+import io.phantoms.spark.conf.SamplingOptions
+
 import org.apache.spark.{SparkContext, TaskContext}
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.InternalRow
@@ -15,18 +17,6 @@ import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRela
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, FileTable}
 import org.apache.spark.sql.types.BooleanType
 import org.apache.spark.storage.StorageLevel
-
-/**
- * How much of an input may be read to size its groups.
- *
- * @param enabled false: no job is run, other sources of statistics have to do
- * @param rows most rows kept, over all partitions; at most four times as many are read
- */
-final case class SamplingOptions(enabled: Boolean = true, rows: Int = SamplingOptions.DefaultRows)
-
-object SamplingOptions {
-  val DefaultRows: Int = 65536
-}
 
 /**
  * Reads a few rows of an input.

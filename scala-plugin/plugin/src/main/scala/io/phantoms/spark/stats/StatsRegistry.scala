@@ -5,7 +5,7 @@ import java.util.concurrent.atomic.AtomicReference
 import org.json4s._
 import org.json4s.jackson.JsonMethods
 
-import io.phantoms.spark.StrictJson
+import io.phantoms.spark.files.{JsonFields, StrictJson}
 
 /**
  * What the user said about a table.

@@ -1,7 +1,17 @@
 package io.phantoms.spark.integration
 
+import io.phantoms.spark.api.StatsApi
 import io.phantoms.spark.rewrite.PhantomsRule
-import io.phantoms.spark.stats._
+import io.phantoms.spark.stats.{
+  InputIdentity,
+  InputSample,
+  ObservationStore,
+  ObservedInput,
+  ObservedKey,
+  PartitionSample,
+  PlanningMemory,
+  SampleCache
+}
 
 import org.apache.spark.sql.classic.{DataFrame, SparkSession}
 import org.apache.spark.util.SizeEstimator

@@ -4,8 +4,7 @@ import java.nio.file.Files
 
 import io.phantoms.spark.PhantomsExtensions
 import io.phantoms.spark.detect.{DetectionTestSession, WorkloadOracle}
-import io.phantoms.spark.execute.{LftaExec, SharedMergeExec}
-import io.phantoms.spark.rewrite.SharedMerge
+import io.phantoms.spark.physical.{LftaExec, SharedMerge, SharedMergeExec}
 
 import org.apache.spark.sql.{Row, SparkSession => AnySession, SparkSessionExtensions}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan

@@ -3,6 +3,8 @@ package io.phantoms.spark.stats
 import java.util.concurrent.{CountDownLatch, TimeUnit}
 import java.util.concurrent.atomic.AtomicInteger
 
+import io.phantoms.spark.api.StatsApi
+
 import org.apache.spark.scheduler.{
   SparkListener,
   SparkListenerJobEnd,

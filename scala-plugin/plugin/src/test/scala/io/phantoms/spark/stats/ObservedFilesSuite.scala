@@ -7,6 +7,8 @@ import java.nio.file.attribute.PosixFilePermissions
 
 import scala.jdk.CollectionConverters._
 
+import io.phantoms.spark.api.StatsApi
+import io.phantoms.spark.estimate.Observation
 import io.phantoms.spark.integration.PluginSession
 
 import org.apache.logging.log4j.core.LogEvent

@@ -1,6 +1,7 @@
 package io.phantoms.spark.stats
 
 import io.phantoms.spark.PhantomsExtensions
+import io.phantoms.spark.api.StatsApi
 import io.phantoms.spark.integration.PluginSession
 import io.phantoms.spark.oracle.RandomSharing
 

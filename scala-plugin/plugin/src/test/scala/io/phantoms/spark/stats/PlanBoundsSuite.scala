@@ -2,7 +2,8 @@ package io.phantoms.spark.stats
 
 import scala.collection.immutable.BitSet
 
-import io.phantoms.spark.detect.{Declined, DeclineReason}
+import io.phantoms.spark.decide.Declined
+import io.phantoms.spark.detect.DeclineReason
 import io.phantoms.spark.explain.Explanations
 import io.phantoms.spark.integration.PluginSession
 

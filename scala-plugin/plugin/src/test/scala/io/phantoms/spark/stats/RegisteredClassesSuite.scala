@@ -1,5 +1,6 @@
 package io.phantoms.spark.stats
 
+import io.phantoms.spark.api.StatsApi
 import io.phantoms.spark.integration.PluginSession
 
 import org.apache.spark.sql.{SparkSession => AnySession}

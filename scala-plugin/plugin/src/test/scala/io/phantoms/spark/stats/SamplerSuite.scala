@@ -5,6 +5,8 @@ import java.util.concurrent.atomic.AtomicInteger
 
 import scala.collection.immutable.BitSet
 
+import io.phantoms.spark.conf.SamplingOptions
+
 import org.apache.spark.scheduler.{SparkListener, SparkListenerJobStart}
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.functions.{col, expr, udf}

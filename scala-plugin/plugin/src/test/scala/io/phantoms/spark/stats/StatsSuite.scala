@@ -12,8 +12,9 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.{Average, Count}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
 
-import io.phantoms.spark.choose.{Machine, Problem}
+import io.phantoms.spark.conf.{ObservingOptions, SamplingOptions}
 import io.phantoms.spark.detect.{Workload, WorkloadAggregate, WorkloadQuery}
+import io.phantoms.spark.model.{Machine, Problem}
 
 /** A local session, files and workloads for the suites of this package. */
 abstract class StatsSuite extends SparkFunSuite {
@@ -90,7 +91,7 @@ abstract class StatsSuite extends SparkFunSuite {
       cache: SampleCache = new SampleCache(32L << 20)
   ): Problem = {
     val known = KnownStatistics(registry, cache, new ObservationStore(1L << 20))
-    StatisticsProvider.problem(spark, w, 1L << 20, sampling, ObservingOptions.Off, known, Machine())
+    StatisticsProvider.problem(spark, w.grouped, 1L << 20, sampling, ObservingOptions.Off, known, Machine())
   }
 
   protected def estimated(p: Problem): EstimatedStatistics = p.statistics match {
