@@ -64,7 +64,7 @@ def test_outputs_are_checked_before_the_work(
     for started in ("benchmark.session.open_session", "benchmark.sweep.open_session", "benchmark.run.open_session",
                     "data.store.generate", "data.generate", "demo.run.open_session"):  # fmt: skip
         monkeypatch.setattr(
-            importlib.import_module("phantoms." + started.rpartition(".")[0]), started.split(".")[-1], work
+            importlib.import_module("phantoms.lab." + started.rpartition(".")[0]), started.split(".")[-1], work
         )
     assert main([a.format(tmp_path) for a in argv]) == 2
     assert "BAD_ARGUMENT" in capsys.readouterr().err

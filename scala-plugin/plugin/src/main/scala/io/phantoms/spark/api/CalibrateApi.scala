@@ -14,7 +14,7 @@ import io.phantoms.spark.cost.Fit
 import io.phantoms.spark.decide.VersionGuard
 import io.phantoms.spark.model.{Machine, MachineConstants}
 import io.phantoms.spark.shims.BuildInfo
-import io.phantoms.spark.stats.StatisticsException
+import io.phantoms.spark.stats.supplied.StatisticsException
 
 /** Calibration as the Python facade and scripts reach it: plain types only. */
 object CalibrateApi {

@@ -8,7 +8,7 @@ import org.json4s.jackson.JsonMethods
 import io.phantoms.spark.fragments.Fragments
 import io.phantoms.spark.model.{KeyAttribute, Machine, Problem, TableStatistics}
 import io.phantoms.spark.search.{Chooser, TimedQuery, TimedWorkload}
-import io.phantoms.spark.stats.StatisticsException
+import io.phantoms.spark.stats.supplied.StatisticsException
 import io.phantoms.spark.windows.PeriodicWindow
 
 /**

@@ -15,24 +15,13 @@ import org.apache.spark.sql.{Dataset, SparkSession => AnySession}
 import org.apache.spark.sql.classic.SparkSession
 
 import io.phantoms.spark.conf.{ObservingOptions, PhantomsConf, SamplingOptions}
-import io.phantoms.spark.decide.VersionGuard
+import io.phantoms.spark.decide.{Choosing, VersionGuard}
 import io.phantoms.spark.files.{JsonFields, PrivateFiles, SmallFile, StrictJson}
-import io.phantoms.spark.stats.{
-  GroupCounter,
-  KnownStatistics,
-  LinearInput,
-  ObservationJson,
-  ObservationStore,
-  PlanningMemory,
-  SampleCache,
-  Sampler,
-  StatisticsException,
-  StatisticsProvider,
-  StatsRegistry,
-  StoredObservation,
-  SuppliedLookup,
-  SuppliedStatistics
-}
+import io.phantoms.spark.stats.input.LinearInput
+import io.phantoms.spark.stats.observed.{ObservationJson, ObservationStore, StoredObservation}
+import io.phantoms.spark.stats.sampled.{SampleCache, Sampler}
+import io.phantoms.spark.stats.supplied.{StatisticsException, StatsRegistry, SuppliedLookup, SuppliedStatistics}
+import io.phantoms.spark.stats.{GroupCounter, KnownStatistics, StatisticsProvider}
 
 /**
  * Statistics as the Python facade and scripts reach them. Every error is a [[StatisticsException]], an
@@ -84,7 +73,7 @@ object StatsApi extends Logging {
   def statsClear(session: AnySession): Unit = {
     VersionGuard.requireFitting()
     StatsRegistry.global.clear()
-    PlanningMemory.clear()
+    Choosing.forget()
     ObservationStore.global.clear(directory(session))
   }
 

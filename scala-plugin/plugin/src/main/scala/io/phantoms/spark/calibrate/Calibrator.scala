@@ -10,7 +10,7 @@ import org.apache.spark.sql.execution.aggregate.HashAggregateExec
 import io.phantoms.spark.cost.{MachineFit, PlainRun, Regression, SharedRun}
 import io.phantoms.spark.model.Machine
 import io.phantoms.spark.physical.{LftaExec, SharedMergeExec}
-import io.phantoms.spark.stats.StatisticsException
+import io.phantoms.spark.stats.supplied.StatisticsException
 
 /**
  * @param rows of the generated input

@@ -1,10 +1,13 @@
 package io.phantoms.spark.decide
 
-import io.phantoms.spark.conf.{PhantomsSettings, SamplingOptions}
+import io.phantoms.spark.conf.{PhantomsSettings, PlanningMemory, SamplingOptions}
 import io.phantoms.spark.detect.Workload
 import io.phantoms.spark.model.{Choice, Configuration, Notation, Problem}
 import io.phantoms.spark.run.TaskShare
-import io.phantoms.spark.stats.{PlanningMemory, StatisticsProvider}
+import io.phantoms.spark.search.ChoiceCache
+import io.phantoms.spark.stats.StatisticsProvider
+import io.phantoms.spark.stats.bounds.FooterRows
+import io.phantoms.spark.stats.sampled.SampleCache
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.internal.SQLConf
@@ -21,6 +24,10 @@ trait Choosing {
 
 /** What a session gets: estimated statistics, and the chooser. */
 object Choosing extends Choosing {
+
+  /** Choices made before, and the configurations in use. */
+  private[spark] val choices = new ChoiceCache(PlanningMemory.ChoiceBytes, PlanningMemory.weigh)
+
   override def problem(session: SparkSession, workload: Workload, settings: PhantomsSettings): Problem = {
     val (rowWork, plainRowWork) = workload.rowWork
     StatisticsProvider.problem(
@@ -38,7 +45,7 @@ object Choosing extends Choosing {
   }
 
   override def choose(problem: Problem, settings: PhantomsSettings): Choice =
-    PlanningMemory.choices.choose(problem, settings.chooser, settings.minSavings, settings.observing.minGain)
+    choices.choose(problem, settings.chooser, settings.minSavings, settings.observing.minGain)
 
   /** The configuration as `ABCD(AB BCD(BC BD CD))`. */
   def notation(problem: Problem, configuration: Configuration): String =
@@ -46,4 +53,11 @@ object Choosing extends Choosing {
 
   /** What the letters of the notation stand for; empty when they are the attributes' own names. */
   def legend(problem: Problem): Seq[(String, String)] = new Notation(problem.attributes).legend
+
+  /** Forgets what planning found out by itself; observations are the [[ObservationStore]]'s, who has files of them. */
+  private[spark] def forget(): Unit = {
+    choices.clear()
+    SampleCache.global.clear()
+    FooterRows.clear()
+  }
 }

@@ -2,7 +2,7 @@ package io.phantoms.spark.decide
 
 import io.phantoms.spark.detect.DeclineReason.WrongSpark
 import io.phantoms.spark.shims.BuildInfo
-import io.phantoms.spark.stats.StatisticsException
+import io.phantoms.spark.stats.supplied.StatisticsException
 
 /** Asked first by whatever is called from outside: on another Spark minor than the jar's nothing is touched. */
 object VersionGuard {

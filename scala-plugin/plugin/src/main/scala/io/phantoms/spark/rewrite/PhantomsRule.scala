@@ -5,13 +5,12 @@ import java.util.WeakHashMap
 import scala.collection.mutable
 import scala.util.control.NonFatal
 
-import io.phantoms.spark.conf.{PhantomsConf, PhantomsSettings}
+import io.phantoms.spark.conf.{PhantomsConf, PhantomsSettings, PlanningMemory}
 import io.phantoms.spark.decide.{Choosing, Decision, DecisionRecorder, Declined, Shared}
 import io.phantoms.spark.detect.DeclineReason._
 import io.phantoms.spark.detect.{Candidate, DeclineReason, DetectionOptions, Detector, Workload}
 import io.phantoms.spark.keep.Kept
-import io.phantoms.spark.shims.BuildInfo
-import io.phantoms.spark.stats.{Cancelled, PlanningMemory}
+import io.phantoms.spark.shims.{BuildInfo, Cancelled}
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.IntegerLiteral

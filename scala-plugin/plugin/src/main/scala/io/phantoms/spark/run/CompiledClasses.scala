@@ -7,9 +7,9 @@ import java.security.MessageDigest
 import scala.collection.mutable
 import scala.util.control.NonFatal
 
+import io.phantoms.spark.conf.PlanningMemory
 import io.phantoms.spark.keep.Kept
 import io.phantoms.spark.shims.SparkInternals
-import io.phantoms.spark.stats.PlanningMemory
 
 import org.apache.spark.metrics.source.CodegenMetrics
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodeAndComment, GeneratedClass}

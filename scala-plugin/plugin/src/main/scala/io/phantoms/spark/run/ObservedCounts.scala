@@ -6,7 +6,7 @@ import scala.util.control.NonFatal
 import io.phantoms.spark.cost.{ObservedTable, ObservedTables}
 import io.phantoms.spark.run.kernel.LftaKernel
 import io.phantoms.spark.spec.SharedSpec
-import io.phantoms.spark.stats.{ObservationStore, ObservedInput}
+import io.phantoms.spark.stats.observed.{ObservationStore, ObservedInput}
 
 import org.apache.spark.SparkContext
 import org.apache.spark.internal.Logging

@@ -1,7 +1,7 @@
 package io.phantoms.spark.spec
 
 import io.phantoms.spark.functions.FieldType
-import io.phantoms.spark.stats.ObservedInput
+import io.phantoms.spark.stats.observed.ObservedInput
 
 import org.apache.spark.sql.catalyst.expressions.{AttributeReference, BoundReference, Expression}
 import org.apache.spark.sql.catalyst.expressions.aggregate.DeclarativeAggregate

@@ -4,6 +4,8 @@ import scala.collection.immutable.BitSet
 import scala.collection.mutable
 
 import io.phantoms.spark.model.Statistics
+import io.phantoms.spark.stats.input.Estimate
+import io.phantoms.spark.stats.observed.ObservedInput
 
 /**
  * Statistics of one workload, each number with its source.

@@ -2,6 +2,10 @@ package io.phantoms.spark.stats
 
 import scala.collection.immutable.BitSet
 
+import io.phantoms.spark.stats.input.LinearInput
+import io.phantoms.spark.stats.observed.ObservedInput
+import io.phantoms.spark.stats.supplied.StatisticsException
+
 import org.apache.spark.sql.catalyst.analysis.Resolver
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.util.QuotingUtils

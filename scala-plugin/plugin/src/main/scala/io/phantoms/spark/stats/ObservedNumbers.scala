@@ -3,6 +3,10 @@ package io.phantoms.spark.stats
 import scala.collection.immutable.BitSet
 
 import io.phantoms.spark.estimate.{Observation, QueryClosure}
+import io.phantoms.spark.stats.input.{Estimate, StatisticSource}
+import io.phantoms.spark.stats.observed.{ObservationStore, ObservedInput}
+import io.phantoms.spark.stats.sampled.SampleCache
+import io.phantoms.spark.stats.supplied.StatsRegistry
 
 /** Everything statistics of an input may come from but the input itself. */
 final case class KnownStatistics(supplied: StatsRegistry, samples: SampleCache, observed: ObservationStore)

@@ -13,6 +13,12 @@ import org.apache.spark.sql.types._
 
 import io.phantoms.spark.conf.{ObservingOptions, SamplingOptions}
 import io.phantoms.spark.model.{KeyAttribute, Machine, Problem}
+import io.phantoms.spark.shims.Cancelled
+import io.phantoms.spark.stats.bounds.{InputSize, PlanBounds}
+import io.phantoms.spark.stats.input.{Estimate, InputIdentity, LinearInput, StatisticSource}
+import io.phantoms.spark.stats.observed.{ObservationStore, ObservedInput}
+import io.phantoms.spark.stats.sampled.{InputSample, SampleCache, Sampler}
+import io.phantoms.spark.stats.supplied.{StatsRegistry, SuppliedLookup, SuppliedMatch, SuppliedStatistics}
 
 /**
  * The problem of an input's groupings for the chooser, with the statistics known of its input.

@@ -4,7 +4,7 @@ import org.json4s._
 import org.json4s.jackson.JsonMethods
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.phantoms.spark.stats.StatisticsException
+import io.phantoms.spark.stats.supplied.StatisticsException
 
 class PlanApiSuite extends AnyFunSuite {
   implicit private val formats: Formats = DefaultFormats

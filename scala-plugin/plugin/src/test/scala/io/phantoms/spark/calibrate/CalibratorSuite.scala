@@ -9,7 +9,7 @@ import io.phantoms.spark.explain.Explanations
 import io.phantoms.spark.integration.PluginSession
 import io.phantoms.spark.model.{Machine, MachineConstants}
 import io.phantoms.spark.physical.SharedMergeExec
-import io.phantoms.spark.stats.StatisticsException
+import io.phantoms.spark.stats.supplied.StatisticsException
 
 import org.json4s._
 import org.json4s.jackson.JsonMethods

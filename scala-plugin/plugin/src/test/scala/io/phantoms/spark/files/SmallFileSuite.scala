@@ -12,7 +12,7 @@ import scala.concurrent.duration._
 import io.phantoms.spark.api.StatsApi
 import io.phantoms.spark.conf.{MachineConf, PhantomsConf, PhantomsSettings}
 import io.phantoms.spark.model.Machine
-import io.phantoms.spark.stats.StatisticsException
+import io.phantoms.spark.stats.supplied.StatisticsException
 
 import org.apache.spark.sql.internal.SQLConf
 import org.scalatest.funsuite.AnyFunSuite

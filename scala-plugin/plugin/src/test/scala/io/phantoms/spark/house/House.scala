@@ -30,6 +30,9 @@ object House {
         "spec",
         "functions",
         "stats", // below whatever runs: operators report to it what they counted
+        "stats.observed stats.bounds stats.supplied",
+        "stats.sampled",
+        "stats.input",
         "conf",
         "files shims"
       ),

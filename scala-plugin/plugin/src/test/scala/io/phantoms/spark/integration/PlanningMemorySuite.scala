@@ -1,17 +1,12 @@
 package io.phantoms.spark.integration
 
 import io.phantoms.spark.api.StatsApi
+import io.phantoms.spark.conf.PlanningMemory
+import io.phantoms.spark.decide.Choosing
 import io.phantoms.spark.rewrite.PhantomsRule
-import io.phantoms.spark.stats.{
-  InputIdentity,
-  InputSample,
-  ObservationStore,
-  ObservedInput,
-  ObservedKey,
-  PartitionSample,
-  PlanningMemory,
-  SampleCache
-}
+import io.phantoms.spark.stats.input.InputIdentity
+import io.phantoms.spark.stats.observed.{ObservationStore, ObservedInput, ObservedKey}
+import io.phantoms.spark.stats.sampled.{InputSample, PartitionSample, SampleCache}
 
 import org.apache.spark.sql.classic.{DataFrame, SparkSession}
 import org.apache.spark.util.SizeEstimator
@@ -52,7 +47,7 @@ class PlanningMemorySuite extends AnyFunSuite with PluginSession with BeforeAndA
 
   test("choices of different queries hold none of their samples") {
     plan(40)
-    val choices = PlanningMemory.choices
+    val choices = Choosing.choices
     assert(choices.size == 40)
     assertWeighed(choices.held, choices, PlanningMemory.ChoiceBytes)
     assert(choices.held < 40 * sampleBytes / 10)
@@ -109,11 +104,11 @@ class PlanningMemorySuite extends AnyFunSuite with PluginSession with BeforeAndA
   test("clear frees everything") {
     plan(3)
     query(1).collect()
-    def kept: Seq[AnyRef] = Seq(PlanningMemory.choices, SampleCache.global, ObservationStore.global)
+    def kept: Seq[AnyRef] = Seq(Choosing.choices, SampleCache.global, ObservationStore.global)
     assert(kept.map(SizeEstimator.estimate).sum > sampleBytes)
     StatsApi.statsClear(spark)
     assert(kept.map(SizeEstimator.estimate).sum < 100000)
-    assert(PlanningMemory.choices.held == 0 && SampleCache.global.held == 0 && ObservationStore.global.held == 0)
+    assert(Choosing.choices.held == 0 && SampleCache.global.held == 0 && ObservationStore.global.held == 0)
   }
 
   test("warnings of a session are bounded") {

@@ -10,7 +10,7 @@ import io.phantoms.spark.decide.{Decision, DecisionRecorder, Declined, Shared, V
 import io.phantoms.spark.detect.{DeclineReason, DetectionTestSession, Workload, WorkloadOracle}
 import io.phantoms.spark.model.{Choice, Configuration, KeyAttribute, Machine, Placement, Problem, Relation, Statistics}
 import io.phantoms.spark.shims.BuildInfo
-import io.phantoms.spark.stats.StatisticsException
+import io.phantoms.spark.stats.supplied.StatisticsException
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Subquery, Union}

@@ -3,7 +3,7 @@ package io.phantoms.spark.run
 import io.phantoms.spark.api.StatsApi
 import io.phantoms.spark.oracle.{TwoTiers, TwoTiersExtensions}
 import io.phantoms.spark.physical.{SharedMergeExec, TierExec}
-import io.phantoms.spark.stats.ObservationStore
+import io.phantoms.spark.stats.observed.ObservationStore
 
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.execution.SparkPlan

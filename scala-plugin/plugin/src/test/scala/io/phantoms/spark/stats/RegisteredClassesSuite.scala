@@ -2,6 +2,7 @@ package io.phantoms.spark.stats
 
 import io.phantoms.spark.api.StatsApi
 import io.phantoms.spark.integration.PluginSession
+import io.phantoms.spark.stats.observed.ObservationStore
 
 import org.apache.spark.sql.{SparkSession => AnySession}
 import org.apache.spark.sql.classic.SparkSession

@@ -4,6 +4,8 @@ import scala.collection.immutable.BitSet
 
 import io.phantoms.spark.api.StatsApi
 import io.phantoms.spark.conf.SamplingOptions
+import io.phantoms.spark.stats.input.{Estimate, StatisticSource}
+import io.phantoms.spark.stats.supplied.{StatisticsException, StatsRegistry, SuppliedLookup}
 
 import org.apache.spark.sql.catalyst.expressions.{Add, Literal}
 import org.apache.spark.sql.types._

@@ -15,6 +15,10 @@ import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import io.phantoms.spark.conf.{ObservingOptions, SamplingOptions}
 import io.phantoms.spark.detect.{Workload, WorkloadAggregate, WorkloadQuery}
 import io.phantoms.spark.model.{Machine, Problem}
+import io.phantoms.spark.stats.input.LinearInput
+import io.phantoms.spark.stats.observed.ObservationStore
+import io.phantoms.spark.stats.sampled.SampleCache
+import io.phantoms.spark.stats.supplied.StatsRegistry
 
 /** A local session, files and workloads for the suites of this package. */
 abstract class StatsSuite extends SparkFunSuite {

@@ -1,6 +1,10 @@
-package io.phantoms.spark.stats
+package io.phantoms.spark.stats.bounds
 
 import scala.util.control.NonFatal
+
+import io.phantoms.spark.shims.Cancelled
+import io.phantoms.spark.stats.input.{Estimate, InputIdentity, LinearInput, StatisticSource}
+import io.phantoms.spark.stats.sampled.{InputSample, Sampler}
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.FileStatus
@@ -123,7 +127,7 @@ object InputSize extends Logging {
    *
    * @return None where the format has no footers
    */
-  private[stats] def footers(
+  private[bounds] def footers(
       session: SparkSession,
       leaf: LeafNode,
       files: Seq[FileStatus]

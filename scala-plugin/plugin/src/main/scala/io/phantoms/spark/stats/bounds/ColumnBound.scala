@@ -1,4 +1,6 @@
-package io.phantoms.spark.stats
+package io.phantoms.spark.stats.bounds
+
+import io.phantoms.spark.stats.input.StatisticSource
 
 import org.apache.spark.sql.catalyst.expressions.{AttributeMap, Expression, ExprId}
 import org.apache.spark.sql.types._
@@ -12,7 +14,7 @@ import org.apache.spark.sql.types._
  * @param range what its values lie between
  * @param rows of a table, if the column is one of its: columns of one table have no more combinations than it has rows
  */
-private[stats] final case class ColumnBound(
+private[bounds] final case class ColumnBound(
     most: Double,
     table: Double,
     source: StatisticSource,
@@ -27,7 +29,7 @@ private[stats] final case class ColumnBound(
     copy(most = most + 1, table = table + 1, range = range.map(_.copy(nulls = true)), rows = rows.map(_.orNull))
 }
 
-private[stats] object ColumnBound {
+private[bounds] object ColumnBound {
 
   /** @param id one reading of a table: two readings of it are combined freely */
   final case class Table(id: ExprId, rows: Double) {

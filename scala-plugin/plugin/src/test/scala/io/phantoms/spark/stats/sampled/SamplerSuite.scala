@@ -1,4 +1,4 @@
-package io.phantoms.spark.stats
+package io.phantoms.spark.stats.sampled
 
 import java.util.concurrent.{CountDownLatch, TimeUnit}
 import java.util.concurrent.atomic.AtomicInteger
@@ -6,6 +6,8 @@ import java.util.concurrent.atomic.AtomicInteger
 import scala.collection.immutable.BitSet
 
 import io.phantoms.spark.conf.SamplingOptions
+import io.phantoms.spark.stats.StatsSuite
+import io.phantoms.spark.stats.input.{InputIdentity, LinearInput, StatisticSource}
 
 import org.apache.spark.scheduler.{SparkListener, SparkListenerJobStart}
 import org.apache.spark.sql.catalyst.expressions.Attribute

@@ -1,4 +1,4 @@
-package io.phantoms.spark.stats
+package io.phantoms.spark.stats.input
 
 import org.apache.spark.sql.catalyst.expressions.{Alias, And, Attribute, AttributeMap, AttributeReference}
 import org.apache.spark.sql.catalyst.expressions.{ExprId, Expression, IsNotNull, SubqueryExpression}

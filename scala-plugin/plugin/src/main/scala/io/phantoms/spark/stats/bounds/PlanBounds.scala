@@ -1,4 +1,6 @@
-package io.phantoms.spark.stats
+package io.phantoms.spark.stats.bounds
+
+import io.phantoms.spark.stats.input.{Estimate, LinearInput, StatisticSource}
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression

@@ -1,4 +1,4 @@
-package io.phantoms.spark.stats
+package io.phantoms.spark.stats.bounds
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.FileStatus
@@ -6,13 +6,14 @@ import org.apache.orc.OrcFile
 import org.apache.parquet.hadoop.ParquetFileReader
 import org.apache.parquet.hadoop.util.HadoopInputFile
 
+import io.phantoms.spark.conf.PlanningMemory
 import io.phantoms.spark.keep.Kept
 
 /**
  * Footers of files: rows, and what the columns lie between. Reading one takes milliseconds, and more from an object
  * store: what they say is remembered per state of a file, so that only the first query over it pays for that.
  */
-private[stats] object FooterRows {
+private[spark] object FooterRows {
 
   /** A file in one state. */
   private final case class State(path: String, length: Long, modified: Long)

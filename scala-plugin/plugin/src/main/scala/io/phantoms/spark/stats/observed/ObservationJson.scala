@@ -1,4 +1,4 @@
-package io.phantoms.spark.stats
+package io.phantoms.spark.stats.observed
 
 import org.json4s._
 import org.json4s.jackson.JsonMethods

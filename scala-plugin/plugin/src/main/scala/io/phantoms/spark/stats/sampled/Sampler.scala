@@ -1,9 +1,11 @@
-package io.phantoms.spark.stats
+package io.phantoms.spark.stats.sampled
 
 import scala.collection.mutable.ArrayBuilder
 import scala.util.control.NonFatal
 
-import io.phantoms.spark.conf.SamplingOptions
+import io.phantoms.spark.conf.{PlanningMemory, SamplingOptions}
+import io.phantoms.spark.shims.Cancelled
+import io.phantoms.spark.stats.input.LinearInput
 
 import org.apache.spark.{SparkContext, TaskContext}
 import org.apache.spark.internal.Logging
@@ -168,7 +170,7 @@ object Sampler extends Logging {
   }
 
   /** All ordinals below n, such that every beginning of the sequence is spread evenly. */
-  private[stats] def spread(n: Int): IndexedSeq[Int] = {
+  private[sampled] def spread(n: Int): IndexedSeq[Int] = {
     val bits = 32 - Integer.numberOfLeadingZeros(math.max(1, n - 1))
     (0 until (1 << bits)).iterator.map(i => Integer.reverse(i) >>> (32 - bits)).filter(_ < n).toIndexedSeq
   }

@@ -1,4 +1,4 @@
-package io.phantoms.spark.stats
+package io.phantoms.spark.stats.input
 
 /** Where a number comes from, best first. */
 sealed abstract class StatisticSource(val name: String) extends Product with Serializable

@@ -1,6 +1,8 @@
-package io.phantoms.spark.stats
+package io.phantoms.spark.stats.supplied
 
 import scala.util.control.NonFatal
+
+import io.phantoms.spark.stats.input.{InputIdentity, LinearInput}
 
 import org.apache.hadoop.fs.Path
 

@@ -1,4 +1,4 @@
-package io.phantoms.spark.stats
+package io.phantoms.spark.stats.observed
 
 import java.io.File
 import java.nio.charset.StandardCharsets.UTF_8
@@ -10,6 +10,9 @@ import scala.jdk.CollectionConverters._
 import io.phantoms.spark.api.StatsApi
 import io.phantoms.spark.estimate.Observation
 import io.phantoms.spark.integration.PluginSession
+import io.phantoms.spark.stats.input.{Estimate, StatisticSource}
+import io.phantoms.spark.stats.supplied.{StatisticsException, StatsRegistry}
+import io.phantoms.spark.stats.{EstimatedStatistics, ObservedSession, PlannedStatistics}
 
 import org.apache.logging.log4j.core.LogEvent
 import org.apache.logging.log4j.core.appender.AbstractAppender

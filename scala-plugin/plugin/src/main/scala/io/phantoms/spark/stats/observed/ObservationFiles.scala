@@ -1,4 +1,4 @@
-package io.phantoms.spark.stats
+package io.phantoms.spark.stats.observed
 
 import java.io.IOException
 import java.net.URI
@@ -10,6 +10,7 @@ import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
+import io.phantoms.spark.conf.PlanningMemory
 import io.phantoms.spark.files.{PrivateFiles, SmallFile}
 import io.phantoms.spark.keep.Kept
 
@@ -20,7 +21,7 @@ import org.apache.spark.internal.Logging
  * (written aside, then moved), and never over a file that is not one of ours. Nothing here throws: what goes wrong is
  * WARNed about once, and the observations stay in memory.
  */
-private[stats] final class ObservationFiles extends Logging {
+private[observed] final class ObservationFiles extends Logging {
   import ObservationFiles._
 
   /** State of each file when it was last read or written. */
@@ -181,7 +182,7 @@ object ObservationFiles {
   private val Prefix = "observed-"
 
   /** Bytes of one file: an input with a thousand groupings has some hundred thousand. */
-  private[stats] val MostBytes: Int = 8 << 20
+  private[observed] val MostBytes: Int = 8 << 20
 
   private def local(directory: String): Path =
     if (directory.startsWith("file:")) Paths.get(URI.create(directory))
@@ -189,14 +190,14 @@ object ObservationFiles {
     else Paths.get(directory)
 
   /** Files of one directory: filters that change from day to day would fill it. */
-  private[stats] val MostFiles = 4096
+  private[observed] val MostFiles = 4096
 
   /** Of one kind each; what goes wrong with more files is not said. */
   private val MostWarnings = 256
 
   private val MostSeconds = 5L
 
-  private[stats] final case class State(modified: attribute.FileTime, size: Long, file: String)
+  private[observed] final case class State(modified: attribute.FileTime, size: Long, file: String)
 
-  private[stats] def name(key: ObservedKey): String = s"$Prefix${key.digest}.json"
+  private[observed] def name(key: ObservedKey): String = s"$Prefix${key.digest}.json"
 }

@@ -1,4 +1,4 @@
-package io.phantoms.spark.stats
+package io.phantoms.spark.stats.input
 
 import java.nio.charset.StandardCharsets.UTF_8
 import java.security.MessageDigest

@@ -1,7 +1,8 @@
-package io.phantoms.spark.stats
+package io.phantoms.spark.stats.sampled
 
 import scala.collection.immutable.BitSet
 
+import io.phantoms.spark.conf.PlanningMemory
 import io.phantoms.spark.estimate.{DistinctEstimators, FrequencyProfile, HashCounts}
 
 /**

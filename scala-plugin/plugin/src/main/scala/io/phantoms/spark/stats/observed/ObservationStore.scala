@@ -1,9 +1,10 @@
-package io.phantoms.spark.stats
+package io.phantoms.spark.stats.observed
 
 import java.util.concurrent.atomic.AtomicLong
 
 import scala.collection.immutable.BitSet
 
+import io.phantoms.spark.conf.PlanningMemory
 import io.phantoms.spark.cost.ObservedTables
 import io.phantoms.spark.estimate.Observation
 import io.phantoms.spark.keep.Kept

@@ -1,4 +1,4 @@
-package io.phantoms.spark.stats
+package io.phantoms.spark.stats.bounds
 
 import io.phantoms.spark.integration.PluginSession
 

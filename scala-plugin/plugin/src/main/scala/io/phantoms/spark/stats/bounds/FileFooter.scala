@@ -1,6 +1,8 @@
-package io.phantoms.spark.stats
+package io.phantoms.spark.stats.bounds
 
 import scala.jdk.CollectionConverters._
+
+import io.phantoms.spark.conf.PlanningMemory
 
 import org.apache.orc.{ColumnStatistics, DateColumnStatistics, DecimalColumnStatistics, IntegerColumnStatistics}
 import org.apache.orc.{Reader, TypeDescription}
@@ -16,7 +18,7 @@ import org.apache.parquet.schema.LogicalTypeAnnotation._
  * @param nulls whether there may be NULLs
  * @param scale of a decimal, else 0
  */
-private[stats] final case class ValueRange(min: Long, max: Long, nulls: Boolean, scale: Int = 0) {
+private[bounds] final case class ValueRange(min: Long, max: Long, nulls: Boolean, scale: Int = 0) {
   def isEmpty: Boolean = min > max
 
   /** No more different values than this, NULL being one. */
@@ -37,13 +39,13 @@ private[stats] final case class ValueRange(min: Long, max: Long, nulls: Boolean,
  * @param columns ranges of its columns of integers, dates and short decimals; a column of another kind, or without
  *   statistics, is missing
  */
-private[stats] final case class FileFooter(rows: Long, columns: Map[String, ValueRange]) {
+private[bounds] final case class FileFooter(rows: Long, columns: Map[String, ValueRange]) {
 
   /** Bytes it holds. */
   def weight: Long = 64 + columns.keysIterator.map(name => 104 + PlanningMemory.weigh(name)).sum
 }
 
-private[stats] object FileFooter {
+private[bounds] object FileFooter {
   // Writers before Spark 3 stored dates before the Gregorian calendar by another one, so they are not what is read.
   private val Gregorian = -141427L
 
@@ -117,7 +119,7 @@ private[stats] object FileFooter {
   }
 
   /** Of the columns that every part says something about. */
-  private[stats] def common(parts: Seq[Map[String, ValueRange]]): Map[String, ValueRange] =
+  private[bounds] def common(parts: Seq[Map[String, ValueRange]]): Map[String, ValueRange] =
     parts.reduceOption { (a, b) =>
       a.flatMap { case (name, range) => b.get(name).filter(_.scale == range.scale).map(r => name -> range.hull(r)) }
     }.getOrElse(Map.empty)

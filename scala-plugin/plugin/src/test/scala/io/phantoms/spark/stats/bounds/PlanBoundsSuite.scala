@@ -1,4 +1,4 @@
-package io.phantoms.spark.stats
+package io.phantoms.spark.stats.bounds
 
 import scala.collection.immutable.BitSet
 
@@ -6,6 +6,8 @@ import io.phantoms.spark.decide.Declined
 import io.phantoms.spark.detect.DeclineReason
 import io.phantoms.spark.explain.Explanations
 import io.phantoms.spark.integration.PluginSession
+import io.phantoms.spark.stats.PlannedStatistics
+import io.phantoms.spark.stats.input.StatisticSource
 
 import org.apache.spark.sql.{DataFrame => AnyFrame}
 import org.apache.spark.sql.catalyst.expressions.{Add, Literal, Rand}

@@ -1,4 +1,4 @@
-package io.phantoms.spark.stats
+package io.phantoms.spark.stats.supplied
 
 import java.util.concurrent.atomic.AtomicReference
 

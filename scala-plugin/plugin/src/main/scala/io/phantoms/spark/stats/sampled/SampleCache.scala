@@ -1,8 +1,11 @@
-package io.phantoms.spark.stats
+package io.phantoms.spark.stats.sampled
 
 import scala.collection.mutable
 
-private[stats] final case class SampleKey(identity: InputIdentity, keys: Set[String], rows: Int)
+import io.phantoms.spark.conf.PlanningMemory
+import io.phantoms.spark.stats.input.InputIdentity
+
+private[sampled] final case class SampleKey(identity: InputIdentity, keys: Set[String], rows: Int)
 
 /**
  * Samples by input snapshot, the least recently used dropped first, so that the second planning of a query reads nothing.

@@ -1,10 +1,12 @@
-package io.phantoms.spark.stats
+package io.phantoms.spark.stats.bounds
+
+import io.phantoms.spark.stats.input.StatisticSource
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._
 
 /** What filters leave of the values of columns, where a column is compared with constants. */
-private[stats] object FilterBounds {
+private[bounds] object FilterBounds {
 
   /** Columns after all conjuncts hold. */
   def narrowed(columns: AttributeMap[ColumnBound], filters: Seq[Expression]): AttributeMap[ColumnBound] =

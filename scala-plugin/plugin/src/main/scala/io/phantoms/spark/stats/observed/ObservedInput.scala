@@ -1,9 +1,12 @@
-package io.phantoms.spark.stats
+package io.phantoms.spark.stats.observed
 
 import java.nio.charset.StandardCharsets.UTF_8
 import java.security.MessageDigest
 
 import scala.jdk.CollectionConverters._
+
+import io.phantoms.spark.stats.input.{InputIdentity, LinearInput}
+import io.phantoms.spark.stats.sampled.Sampler
 
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode

@@ -1,4 +1,7 @@
-package io.phantoms.spark.stats
+package io.phantoms.spark.stats.bounds
+
+import io.phantoms.spark.stats.input.{Estimate, InputIdentity, LinearInput, StatisticSource}
+import io.phantoms.spark.stats.sampled.Sampler
 
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeMap}
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
@@ -8,7 +11,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 
 /** What the columns of a relation can hold, by their types, its partitions and the footers of its files. */
-private[stats] object LeafBounds {
+private[bounds] object LeafBounds {
 
   /** @param rows of the relation, as far as files are read, with their source */
   def of(session: SparkSession, input: LinearInput, rows: Estimate): AttributeMap[ColumnBound] = {

@@ -1,4 +1,4 @@
-package io.phantoms.spark.stats
+package io.phantoms.spark.shims
 
 import java.io.{IOException, InterruptedIOException}
 import java.net.SocketTimeoutException
