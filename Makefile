@@ -59,7 +59,7 @@ sweep: $(VENV)/.dev jar
 # Data and texts come from DuckDB's extension; 347 MB of Parquet at SF=1, below .data/tpcds.
 tpcds: $(VENV)/.dev jar
 	$(PY) -m pip install --quiet --disable-pip-version-check duckdb-extension-tpcds
-	$(PY) -m phantoms.benchmark.tpcds --sf $(SF) --repeat $(REPEAT) --json benchmarks/results/tpcds.json
+	$(PY) -m phantoms.lab.benchmark.tpcds --sf $(SF) --repeat $(REPEAT) --json benchmarks/results/tpcds.json
 
 # The tables alone, without Spark around them.
 bench-tables:
@@ -67,7 +67,7 @@ bench-tables:
 
 # How long a choice takes, by workload and algorithm.
 bench-chooser:
-	./build/sbt "core/Test/runMain io.phantoms.spark.choose.ChooserTimes benchmarks/results/chooser.json"
+	./build/sbt "lab/Test/runMain io.phantoms.spark.lab.times.ChooserTimes benchmarks/results/chooser.json"
 
 # What blocks weigh in several encodings: PARQUET is a data set, SQL a file with a query over the view t.
 bench-encodings:
@@ -77,14 +77,14 @@ bench-encodings:
 papers: papers-smap papers-trees papers-windows
 
 papers-smap: $(VENV)/.dev
-	./build/sbt "core/Test/runMain io.phantoms.spark.papers.Smap benchmarks/papers/results"
+	./build/sbt "lab/Test/runMain io.phantoms.spark.lab.papers.Smap benchmarks/papers/results"
 	$(PY) benchmarks/papers/smap.py benchmarks/papers/results docs/images/papers
 
 papers-trees:
-	./build/sbt "core/Test/runMain io.phantoms.spark.choose.trees.PatentReport benchmarks/papers/results/aggregate-trees.json"
+	./build/sbt "lab/Test/runMain io.phantoms.spark.lab.trees.PatentReport benchmarks/papers/results/aggregate-trees.json"
 
 papers-windows:
-	./build/sbt "core/Test/runMain io.phantoms.spark.choose.windows.papers.WindowPapers benchmarks/papers/results docs/papers"
+	./build/sbt "lab/Test/runMain io.phantoms.spark.lab.windows.papers.WindowPapers benchmarks/papers/results docs/papers"
 
 test: lint lint-scala test-scala test-python
 
@@ -111,7 +111,7 @@ test-delta: $(VENV)/.dev jar
 	PHANTOMS_TEST_DELTA=1 $(PY) -m pytest tests/test_delta.py
 
 docs-conf:
-	./build/sbt "plugin/Test/runMain io.phantoms.spark.ConfDocs docs/configuration.md"
+	./build/sbt "plugin/Test/runMain io.phantoms.spark.conf.ConfDocs docs/configuration.md"
 
 clean:
 	rm -rf $(VENV) .data dist python/phantoms/jars target project/target project/project

@@ -10,7 +10,12 @@ ThisBuild / javacOptions ++= Seq("--release", "17", "-Xlint:all,-processing,-ser
 
 // Chooser and LFTA tables: no Spark on the class path, so the compiler holds the rule.
 lazy val core = (project in file("scala-plugin/core"))
-  .settings(name := "phantoms-core", libraryDependencies += scalatest, coreReports)
+  .settings(name := "phantoms-core", libraryDependencies += scalatest)
+
+// The papers' evaluations, and models that no job uses yet; in no jar.
+lazy val lab = (project in file("scala-plugin/lab"))
+  .dependsOn(core % "compile->compile;test->test")
+  .settings(name := "phantoms-lab", publish / skip := true, libraryDependencies += scalatest, reports)
 
 // The Catalyst extension. Its jar carries core's classes, so users add one file.
 lazy val plugin = (project in file("scala-plugin/plugin"))
@@ -26,4 +31,4 @@ lazy val bench = (project in file("scala-plugin/bench"))
   .settings(name := "phantoms-bench", publish / skip := true, libraryDependencies += lane.sql)
   .settings(tableBenchmarks)
 
-lazy val root = (project in file(".")).aggregate(core, plugin).settings(publish / skip := true)
+lazy val root = (project in file(".")).aggregate(core, plugin, lab).settings(publish / skip := true)

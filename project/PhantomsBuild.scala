@@ -61,7 +61,7 @@ object PhantomsBuild {
   private def open(p: String): String = s"--add-opens=java.base/$p=ALL-UNNAMED"
 
   /** Reports and timings of the chooser run in a JVM of their own: sbt's has its own idea of which collections are hot. */
-  val coreReports: Seq[Setting[_]] = Seq(
+  val reports: Seq[Setting[_]] = Seq(
     Test / run / fork := true,
     Test / run / baseDirectory := (ThisBuild / baseDirectory).value
   )

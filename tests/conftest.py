@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import phantoms
-from phantoms.data import ensure
+from phantoms.lab.data import ensure
 from phantoms.session import find_jar
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -6,8 +6,8 @@ import duckdb
 import pytest
 from pyspark.sql import SparkSession
 
-from phantoms.benchmark import answers
-from phantoms.reports import NFC22, SMAP4, WORKLOADS, Workload, separate, sets, union
+from phantoms.lab.benchmark import answers
+from phantoms.lab.reports import NFC22, SMAP4, WORKLOADS, Workload, separate, sets, union
 
 
 def of(workload: Workload, relation: str) -> answers.Fingerprint:

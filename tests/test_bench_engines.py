@@ -6,12 +6,12 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from phantoms.benchmark import answers
-from phantoms.benchmark.engines import ENGINES
-from phantoms.benchmark.run import _check
 from phantoms.cli.main import main
-from phantoms.data import ensure
-from phantoms.reports import NFC22, WORKLOADS, Workload, union
+from phantoms.lab.benchmark import answers
+from phantoms.lab.benchmark.engines import ENGINES
+from phantoms.lab.benchmark.run import _check
+from phantoms.lab.data import ensure
+from phantoms.lab.reports import NFC22, WORKLOADS, Workload, union
 
 
 @pytest.mark.parametrize("workload", WORKLOADS.values(), ids=WORKLOADS)

@@ -9,13 +9,13 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from phantoms.benchmark import plot, points, sweep
-from phantoms.benchmark.points import SETS, Point
 from phantoms.cli.main import main
-from phantoms.data import DATASETS
-from phantoms.data import sweep as data
 from phantoms.errors import PhantomsError
-from phantoms.reports import SMAP4, sets
+from phantoms.lab.benchmark import plot, points, sweep
+from phantoms.lab.benchmark.points import SETS, Point
+from phantoms.lab.data import DATASETS
+from phantoms.lab.data import sweep as data
+from phantoms.lab.reports import SMAP4, sets
 
 POINT_KEYS = [
     "sets", "percent", "groups", "result_rows", "shared", "reason", "estimated", "answers_equal", "times", "ratio",

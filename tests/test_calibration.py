@@ -12,7 +12,7 @@ import phantoms
 from phantoms.calibration import MACHINE, MEANINGS
 from phantoms.cli.main import main
 from phantoms.errors import PhantomsError
-from phantoms.reports import WORKLOADS, sets
+from phantoms.lab.reports import WORKLOADS, sets
 
 
 def document(constants: dict[str, float]) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def test_cli(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, capsys: pytes
         return found
 
     monkeypatch.setattr("phantoms.calibration.calibrate", calibrate)
-    monkeypatch.setattr("phantoms.benchmark.session.open_session", lambda *_, **__: spark)
+    monkeypatch.setattr("phantoms.lab.benchmark.session.open_session", lambda *_, **__: spark)
     monkeypatch.setattr(spark, "stop", lambda: None)
     assert main(["calibrate", "--rows", "4_000", "--json", "machine.json"]) == 0
     assert asked == {"rows": 4000, "repeat": 3, "path": Path("machine.json"), "apply": False}

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from phantoms import __version__, outputs
-from phantoms.benchmark import FORMS, BenchmarkResult
-from phantoms.benchmark.engines import ENGINES
 from phantoms.cli.main import main
+from phantoms.lab.benchmark import FORMS, BenchmarkResult
+from phantoms.lab.benchmark.engines import ENGINES
 
 KEYS = ["name", "rows", "spark", "repeat", "answers_equal", "times", "ratios"]
 RATIOS = ["best_plain", "one", "duckdb", "polars", "chdb"]
@@ -64,7 +64,7 @@ def test_outputs_are_checked_before_the_work(
     for started in ("benchmark.session.open_session", "benchmark.sweep.open_session", "benchmark.run.open_session",
                     "data.store.generate", "data.generate", "demo.run.open_session"):  # fmt: skip
         monkeypatch.setattr(
-            importlib.import_module("phantoms." + started.rpartition(".")[0]), started.split(".")[-1], work
+            importlib.import_module("phantoms.lab." + started.rpartition(".")[0]), started.split(".")[-1], work
         )
     assert main([a.format(tmp_path) for a in argv]) == 2
     assert "BAD_ARGUMENT" in capsys.readouterr().err
@@ -85,7 +85,7 @@ WITHOUT_EXTRAS = """
 import sys
 for absent in ("numpy", "pyarrow", "duckdb", "polars", "chdb", "matplotlib", "pandas"):
     sys.modules[absent] = None
-from phantoms.benchmark import session
+from phantoms.lab.benchmark import session
 from phantoms.cli.main import main
 from phantoms.errors import PhantomsError
 def opened(*_, **__):

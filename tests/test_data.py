@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from phantoms.data import DATASETS, ensure, store
-from phantoms.reports import NFC22
+from phantoms.lab.data import DATASETS, ensure, store
+from phantoms.lab.reports import NFC22
 
 
 def table(name: str, rows: int, seed: int) -> pa.Table:

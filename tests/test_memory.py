@@ -11,9 +11,9 @@ import duckdb
 import pytest
 from pyspark.sql import SparkSession
 
-from phantoms.benchmark import answers
-from phantoms.data import ensure
-from phantoms.reports import NFC22, union
+from phantoms.lab.benchmark import answers
+from phantoms.lab.data import ensure
+from phantoms.lab.reports import NFC22, union
 
 ROWS = 300_000
 GIB = 2**30
@@ -21,8 +21,8 @@ GIB = 2**30
 SCRIPT = """
 import json, sys
 from pathlib import Path
-from phantoms.benchmark.session import open_session, register, require_shared
-from phantoms.reports import NFC22, sets, union
+from phantoms.lab.benchmark.session import open_session, register, require_shared
+from phantoms.lab.reports import NFC22, sets, union
 
 flows, fraction, out = sys.argv[1:]
 spark = open_session("little memory", plugin=True, extra={
@@ -107,7 +107,7 @@ def test_the_reports_in_one_gib(
 
 LONG_STRINGS = """
 import json
-from phantoms.benchmark.session import open_session, require_shared
+from phantoms.lab.benchmark.session import open_session, require_shared
 
 spark = open_session("many tasks", plugin=True, extra={
     "spark.master": "local[16]",

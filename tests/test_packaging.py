@@ -65,8 +65,8 @@ def test_the_jar_has_the_extension_and_its_build(jar: Path) -> None:
     with zipfile.ZipFile(jar) as content:
         names = content.namelist()
         assert "io/phantoms/spark/PhantomsExtensions.class" in names
-        assert "io/phantoms/spark/PhantomsApi.class" in names
-        assert any(n.startswith("io/phantoms/spark/choose/") for n in names)
+        assert "io/phantoms/spark/api/PhantomsApi.class" in names
+        assert any(n.startswith("io/phantoms/spark/search/") for n in names)
         assert all(n.startswith(("io/", "META-INF/")) or n == "phantoms-build.properties" for n in names)
         properties = content.read("phantoms-build.properties").decode()
     assert f"version={phantoms.__version__}" in properties

@@ -12,10 +12,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import phantoms
-from phantoms.benchmark.session import PLUGIN_NODE, last_plan
-from phantoms.demo.run import differing_rows
 from phantoms.errors import PhantomsError
-from phantoms.reports import WORKLOADS, Workload, sets, union
+from phantoms.lab.benchmark.session import PLUGIN_NODE, last_plan
+from phantoms.lab.demo.run import differing_rows
+from phantoms.lab.reports import WORKLOADS, Workload, sets, union
 from phantoms.tree import parse
 
 

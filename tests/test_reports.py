@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 
-from phantoms.data import DATASETS
-from phantoms.reports import NFC22, SMAP4, WORKLOADS, Workload, separate, sets, union
+from phantoms.lab.data import DATASETS
+from phantoms.lab.reports import NFC22, SMAP4, WORKLOADS, Workload, separate, sets, union
 
 NAMED = [
     "SourceNode",

@@ -1,4 +1,4 @@
-"""Draws SMAP's figures from the CSV files of ``io.phantoms.spark.papers.Smap``: ``smap.py RESULTS IMAGES``."""
+"""Draws SMAP's figures from the CSV files of ``io.phantoms.spark.lab.papers.Smap``: ``smap.py RESULTS IMAGES``."""
 
 from __future__ import annotations
 

@@ -11,10 +11,10 @@ from phantoms.errors import PhantomsError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-API = "io.phantoms.spark.PhantomsApi"
-STATS_API = "io.phantoms.spark.stats.StatsApi"
-CALIBRATE_API = "io.phantoms.spark.calibrate.CalibrateApi"
-PLAN_API = "io.phantoms.spark.PlanApi"
+API = "io.phantoms.spark.api.PhantomsApi"
+STATS_API = "io.phantoms.spark.api.StatsApi"
+CALIBRATE_API = "io.phantoms.spark.api.CalibrateApi"
+PLAN_API = "io.phantoms.spark.api.PlanApi"
 
 WRONG_SPARK = "[PHANTOMS_WRONG_SPARK]"
 

@@ -21,11 +21,11 @@ def _bench(args: argparse.Namespace) -> int:
     for option in (o for o, value in foreign.items() if value):
         raise PhantomsError("BAD_ARGUMENT", f"{option} has no meaning for {args.name}.", "Leave it out.")
     if is_sweep:
-        from phantoms.benchmark import sweep
+        from phantoms.lab.benchmark import sweep
 
         swept = sweep.run(args.rows, args.repeat, args.points, args.json, args.resume, args.plot, _say, conf)
         return 0 if swept.answers_equal else 1
-    from phantoms import benchmark
+    from phantoms.lab import benchmark
 
     result = benchmark.run(args.name, args.rows, args.repeat, args.forms, args.json, _say, conf)
     return 0 if result.answers_equal else 1
@@ -36,7 +36,7 @@ def _sweep_options(args: argparse.Namespace) -> dict[str, object]:
 
 
 def _demo(args: argparse.Namespace) -> int:
-    from phantoms.demo import run, summary
+    from phantoms.lab.demo import run, summary
 
     result = run(args.rows, args.repeat, _say)
     _say(summary.text(result))
@@ -46,7 +46,7 @@ def _demo(args: argparse.Namespace) -> int:
 
 
 def _data(args: argparse.Namespace) -> int:
-    from phantoms.data import DATASETS, generate
+    from phantoms.lab.data import DATASETS, generate
 
     if args.name not in DATASETS:
         raise PhantomsError("BAD_ARGUMENT", f"unknown data set {args.name!r}.", f"Known: {', '.join(DATASETS)}.")
@@ -72,8 +72,8 @@ def _plan(args: argparse.Namespace) -> int:
 
 
 def _calibrate(args: argparse.Namespace) -> int:
-    from phantoms.benchmark.session import open_session
     from phantoms.calibration import MACHINE, calibrate
+    from phantoms.lab.benchmark.session import open_session
 
     spark = open_session("phantoms calibrate", plugin=True)
     try:

@@ -1,7 +1,10 @@
 package io.phantoms.spark
 
-import io.phantoms.spark.execute.{AbsorbProjectFilter, PhantomsStrategy}
+import io.phantoms.spark.conf.PhantomsConf
+import io.phantoms.spark.decide.VersionGuard
+import io.phantoms.spark.physical.{AbsorbProjectFilter, PhantomsStrategy}
 import io.phantoms.spark.rewrite.{PhantomsRule, Sharing}
+import io.phantoms.spark.shims.BuildInfo
 
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -20,7 +23,7 @@ class PhantomsExtensions private[spark] (sharing: Sharing, build: BuildInfo = Bu
   /** The one that Spark makes. */
   def this() = this(Sharing)
 
-  override def apply(extensions: SparkSessionExtensions): Unit = build.mismatch() match {
+  override def apply(extensions: SparkSessionExtensions): Unit = VersionGuard.mismatch(build) match {
     // An error here would be the session's, which would not come up. So not even Spark's own logging is used.
     case Some(reason) =>
       LoggerFactory.getLogger(classOf[PhantomsExtensions])

@@ -1,6 +1,6 @@
 package io.phantoms.spark.bench;
 
-import io.phantoms.spark.execute.HftaKernel;
+import io.phantoms.spark.run.kernel.HftaKernel;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;

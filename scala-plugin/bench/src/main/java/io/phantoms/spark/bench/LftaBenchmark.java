@@ -1,6 +1,6 @@
 package io.phantoms.spark.bench;
 
-import io.phantoms.spark.execute.LftaKernel;
+import io.phantoms.spark.run.kernel.LftaKernel;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.openjdk.jmh.annotations.Benchmark;

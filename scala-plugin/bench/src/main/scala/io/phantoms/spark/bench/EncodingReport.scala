@@ -3,8 +3,9 @@ package io.phantoms.spark.bench
 import java.nio.file.{Files, Paths}
 import java.util.Locale
 
-import io.phantoms.spark.execute.{LftaExec, LftaTask}
-import io.phantoms.spark.lfta.{BlockBuilder, BlockFormat}
+import io.phantoms.spark.block.{BlockBuilder, BlockFormat}
+import io.phantoms.spark.physical.LftaExec
+import io.phantoms.spark.run.LftaTask
 import net.jpountz.lz4.LZ4Factory
 
 import org.apache.spark.sql.SparkSession

@@ -4,8 +4,13 @@ import java.nio.{ByteBuffer, ByteOrder}
 
 import scala.collection.mutable
 
-import io.phantoms.spark.execute._
-import io.phantoms.spark.lfta.{ByteDictionary, MemoryReserve}
+import io.phantoms.spark.block.ByteDictionary
+import io.phantoms.spark.functions.WideTotal
+import io.phantoms.spark.memory.MemoryReserve
+import io.phantoms.spark.run.generated.{HftaCode, LftaCode}
+import io.phantoms.spark.run.kernel.{HftaKernel, LftaKernel}
+import io.phantoms.spark.run.LftaTask
+import io.phantoms.spark.spec.{AggregateSpec, KeySpec, RelationSpec, RowSteps, SharedSpec, ShipSpec}
 
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Literal}
 import org.apache.spark.sql.catalyst.expressions.aggregate.{Count, Sum}

@@ -2,7 +2,8 @@ package io.phantoms.spark.calibrate
 
 import scala.collection.immutable.BitSet
 
-import io.phantoms.spark.choose._
+import io.phantoms.spark.cost.CollisionModel
+import io.phantoms.spark.model.{Configuration, Placement, Relation}
 
 /**
  * How much data a job reads: what a job costs at the start is told from what a row costs by sizes that differ.

@@ -7,9 +7,10 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.classic.{DataFrame, SparkSession}
 import org.apache.spark.sql.execution.aggregate.HashAggregateExec
 
-import io.phantoms.spark.choose._
-import io.phantoms.spark.execute.{LftaExec, SharedMergeExec}
-import io.phantoms.spark.stats.StatisticsException
+import io.phantoms.spark.cost.{MachineFit, PlainRun, Regression, SharedRun}
+import io.phantoms.spark.model.Machine
+import io.phantoms.spark.physical.{LftaExec, SharedMergeExec}
+import io.phantoms.spark.stats.supplied.StatisticsException
 
 /**
  * @param rows of the generated input

@@ -4,9 +4,11 @@ import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Union}
 import org.apache.spark.sql.catalyst.rules.Rule
 
-import io.phantoms.spark.choose._
+import io.phantoms.spark.cost.SharedRun
+import io.phantoms.spark.decide.Choosing
 import io.phantoms.spark.detect.{DetectionOptions, Detector, Workload}
-import io.phantoms.spark.rewrite.{SharedAggregates, Sharing}
+import io.phantoms.spark.model.{KeyAttribute, Machine, Problem, TableStatistics}
+import io.phantoms.spark.rewrite.SharedAggregates
 import io.phantoms.spark.stats.StatisticsProvider
 
 /**
@@ -42,7 +44,7 @@ private[calibrate] final class ForcedConfiguration(job: CalibrationJob, rows: Do
     val problem = Problem(
       letters.map(l => KeyAttribute(l.toString, 32)),
       workload.queries.map(_.keys),
-      StatisticsProvider.bufferBits(workload),
+      StatisticsProvider.bufferBits(workload.grouped.functions),
       TableStatistics(rows, known.toMap),
       machine,
       memory = 8L << 20,
@@ -50,6 +52,6 @@ private[calibrate] final class ForcedConfiguration(job: CalibrationJob, rows: Do
     )
     val configuration = job.configuration(letters.zipWithIndex.toMap)
     expected = Some(SharedRun.expected(problem, configuration))
-    SharedAggregates.build(workload, problem, configuration, Sharing.notation(problem, configuration)).toOption
+    SharedAggregates.build(workload, problem, configuration, Choosing.notation(problem, configuration)).toOption
   }
 }

@@ -1,7 +1,7 @@
 package io.phantoms.spark.detect
 
 import io.phantoms.spark.detect.DeclineReason._
-import io.phantoms.spark.execute.ExpressionCost
+import io.phantoms.spark.functions.ExpressionCost
 
 import org.apache.spark.sql.catalyst.expressions.{
   And,

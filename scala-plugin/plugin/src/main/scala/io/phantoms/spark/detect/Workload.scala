@@ -2,7 +2,8 @@ package io.phantoms.spark.detect
 
 import scala.collection.immutable.BitSet
 
-import io.phantoms.spark.execute.ExpressionCost
+import io.phantoms.spark.functions.ExpressionCost
+import io.phantoms.spark.stats.GroupedInput
 
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
@@ -86,4 +87,7 @@ final case class Workload(
       everyRow = Nil
     )
   }
+
+  /** What statistics are kept and asked of. */
+  def grouped: GroupedInput = GroupedInput(base, keys, queries.map(_.keys), aggregates.map(_.function))
 }

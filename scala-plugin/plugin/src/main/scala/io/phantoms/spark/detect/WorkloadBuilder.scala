@@ -4,7 +4,7 @@ import scala.collection.immutable.BitSet
 import scala.collection.mutable
 
 import io.phantoms.spark.detect.DeclineReason._
-import io.phantoms.spark.execute.ExpressionCost
+import io.phantoms.spark.functions.ExpressionCost
 
 import org.apache.spark.sql.catalyst.expressions.{And, Attribute, AttributeMap, BoundReference, Cast, Expression, Or}
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction

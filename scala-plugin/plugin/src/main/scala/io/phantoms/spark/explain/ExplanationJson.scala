@@ -1,8 +1,8 @@
 package io.phantoms.spark.explain
 
-import io.phantoms.spark.BuildInfo
-import io.phantoms.spark.choose.{MachineConstants, RunnerUp}
-import io.phantoms.spark.detect.{Decision, Declined, Shared}
+import io.phantoms.spark.decide.{Decision, Declined, Shared}
+import io.phantoms.spark.model.{MachineConstants, RunnerUp}
+import io.phantoms.spark.shims.BuildInfo
 import io.phantoms.spark.stats.StatisticsProvider
 
 import org.json4s._

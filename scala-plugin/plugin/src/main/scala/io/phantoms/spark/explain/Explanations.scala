@@ -1,6 +1,7 @@
 package io.phantoms.spark.explain
 
-import io.phantoms.spark.detect.{Decision, DecisionRecorder, DeclineReason, Declined}
+import io.phantoms.spark.decide.{Decision, DecisionRecorder, Declined}
+import io.phantoms.spark.detect.DeclineReason
 import io.phantoms.spark.rewrite.PhantomsRule
 
 import org.apache.spark.sql.{Dataset => AnyDataset}

@@ -2,8 +2,8 @@ package io.phantoms.spark.explain
 
 import scala.collection.immutable.BitSet
 
-import io.phantoms.spark.choose.{Placement, Relation}
-import io.phantoms.spark.detect.Shared
+import io.phantoms.spark.decide.Shared
+import io.phantoms.spark.model.{Placement, Relation}
 
 /**
  * One relation of a configuration with names in place of ordinals, for JSON and text alike.

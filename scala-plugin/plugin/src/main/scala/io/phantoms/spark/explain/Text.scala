@@ -4,8 +4,8 @@ import java.util.Locale
 
 import scala.collection.immutable.BitSet
 
-import io.phantoms.spark.choose.{Choice, Notation, RunnerUp}
-import io.phantoms.spark.detect.{Decision, Declined, Shared}
+import io.phantoms.spark.decide.{Decision, Declined, Shared}
+import io.phantoms.spark.model.{Choice, Notation, RunnerUp}
 import io.phantoms.spark.stats.StatisticsProvider
 
 /**

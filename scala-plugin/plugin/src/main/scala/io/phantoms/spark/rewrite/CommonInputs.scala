@@ -10,7 +10,8 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.DeclarativeAggregate
 import org.apache.spark.sql.internal.SQLConf
 
 import io.phantoms.spark.detect.WorkloadQuery
-import io.phantoms.spark.execute.{AggregateSpec, ExpressionCost, RowValue, WideTotal}
+import io.phantoms.spark.functions.{ExpressionCost, RowValue, WideTotal}
+import io.phantoms.spark.spec.AggregateSpec
 
 /**
  * Functions whose inputs are computed once a row where several of them, or keys and filters too, have a part in common.

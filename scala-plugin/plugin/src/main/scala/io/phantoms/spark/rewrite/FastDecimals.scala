@@ -7,7 +7,8 @@ import org.apache.spark.sql.catalyst.plans.logical.Aggregate
 import org.apache.spark.sql.internal.SQLConf
 
 import io.phantoms.spark.detect.Workload
-import io.phantoms.spark.execute.{AggregateSpec, WideTotal}
+import io.phantoms.spark.functions.WideTotal
+import io.phantoms.spark.spec.AggregateSpec
 
 /**
  * Sums and averages of short decimals as plain Spark computes them: over unscaled longs. Spark's own rule for that runs

@@ -5,11 +5,12 @@ import java.util.WeakHashMap
 import scala.collection.mutable
 import scala.util.control.NonFatal
 
-import io.phantoms.spark.{BuildInfo, PhantomsConf, PhantomsSettings}
-import io.phantoms.spark.detect._
+import io.phantoms.spark.conf.{PhantomsConf, PhantomsSettings, PlanningMemory}
+import io.phantoms.spark.decide.{Choosing, Decision, DecisionRecorder, Declined, Shared}
 import io.phantoms.spark.detect.DeclineReason._
+import io.phantoms.spark.detect.{Candidate, DeclineReason, DetectionOptions, Detector, Workload}
 import io.phantoms.spark.keep.Kept
-import io.phantoms.spark.stats.{Cancelled, PlanningMemory}
+import io.phantoms.spark.shims.{BuildInfo, Cancelled}
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.IntegerLiteral
@@ -134,12 +135,12 @@ final class PhantomsRule(
       val choice = sharing.choose(session, problem, settings)
       choice.configuration match {
         case Some(configuration) =>
-          val notation = Sharing.notation(problem, configuration)
+          val notation = Choosing.notation(problem, configuration)
           // Statistics describe the input as the user wrote it; only now may it be rewritten itself.
           val input = plan(workload.base)
           sharing.build(workload.copy(base = input), problem, configuration, notation) match {
             case Right(built) =>
-              val legend = Sharing.legend(problem)
+              val legend = Choosing.legend(problem)
               decisions += Shared(subject, workload, configuration, choice, notation, problem, legend)
               Some(built)
             case Left(reason) =>

@@ -6,10 +6,12 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{BinaryType, IntegerType}
 
-import io.phantoms.spark.choose.{Configuration, Problem}
 import io.phantoms.spark.detect.{DeclineReason, Workload, WorkloadQuery}
-import io.phantoms.spark.execute._
+import io.phantoms.spark.functions.{RowValue, StaysIf}
+import io.phantoms.spark.model.{Configuration, Problem}
+import io.phantoms.spark.physical.{SharedExchange, SharedMerge, TierExchange}
 import io.phantoms.spark.shims.SparkInternals
+import io.phantoms.spark.spec.{AggregateSpec, KeySpec, QuerySpec, RelationSpec, SharedSpec}
 import io.phantoms.spark.stats.StatisticsProvider
 
 /**

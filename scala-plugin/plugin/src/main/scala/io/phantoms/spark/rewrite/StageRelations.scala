@@ -2,9 +2,10 @@ package io.phantoms.spark.rewrite
 
 import scala.collection.immutable.BitSet
 
-import io.phantoms.spark.choose.{Configuration, Placement, Problem}
 import io.phantoms.spark.detect.WorkloadQuery
-import io.phantoms.spark.execute.{RelationSpec, ShipSpec, SharedSpec}
+import io.phantoms.spark.model.{Configuration, Placement, Problem}
+import io.phantoms.spark.physical.PartitionLayout
+import io.phantoms.spark.spec.{RelationSpec, SharedSpec, ShipSpec}
 
 /**
  * The relations of a configuration as each stage is to see them. Ordinals and records are the same in all of them; a

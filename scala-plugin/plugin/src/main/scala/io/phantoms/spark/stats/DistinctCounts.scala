@@ -2,6 +2,9 @@ package io.phantoms.spark.stats
 
 import scala.collection.immutable.BitSet
 
+import io.phantoms.spark.stats.input.{Estimate, StatisticSource}
+import io.phantoms.spark.stats.sampled.InputSample
+
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.types.{BooleanType, ByteType, DataType, ShortType}
 

@@ -3,7 +3,9 @@ package io.phantoms.spark.stats
 import scala.collection.immutable.BitSet
 import scala.collection.mutable
 
-import io.phantoms.spark.choose.Statistics
+import io.phantoms.spark.model.Statistics
+import io.phantoms.spark.stats.input.Estimate
+import io.phantoms.spark.stats.observed.ObservedInput
 
 /**
  * Statistics of one workload, each number with its source.

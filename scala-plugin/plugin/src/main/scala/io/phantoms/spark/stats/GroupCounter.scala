@@ -2,6 +2,10 @@ package io.phantoms.spark.stats
 
 import scala.collection.immutable.BitSet
 
+import io.phantoms.spark.stats.input.LinearInput
+import io.phantoms.spark.stats.observed.ObservedInput
+import io.phantoms.spark.stats.supplied.StatisticsException
+
 import org.apache.spark.sql.catalyst.analysis.Resolver
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.util.QuotingUtils
@@ -15,7 +19,7 @@ import org.apache.spark.sql.functions.{count => rowCount, hll_sketch_agg, hll_sk
  * A sample has to guess how many groups it missed; a pass over all rows only has the error of the sketch, at a price that is
  * the same however many groups there are.
  */
-private[stats] object GroupCounter {
+private[spark] object GroupCounter {
 
   // Sketches have 2^4 to 2^21 registers; 2^18 of them, a quarter of a megabyte for each grouping, is as far as this goes.
   private val LeastDeviation = 0.002

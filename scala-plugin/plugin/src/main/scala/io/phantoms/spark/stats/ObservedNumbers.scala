@@ -2,27 +2,23 @@ package io.phantoms.spark.stats
 
 import scala.collection.immutable.BitSet
 
-/**
- * Whether executions are observed and what they found out is used.
- *
- * @param directory where it is kept, empty: in memory
- * @param minGain fraction of the expected time by which a plan has to be better than the one in use to take its place
- */
-final case class ObservingOptions(enabled: Boolean, directory: String = "", minGain: Double = ObservingOptions.MinGain)
+import io.phantoms.spark.estimate.{Observation, QueryClosure}
+import io.phantoms.spark.stats.input.{Estimate, StatisticSource}
+import io.phantoms.spark.stats.observed.{ObservationStore, ObservedInput}
+import io.phantoms.spark.stats.sampled.SampleCache
+import io.phantoms.spark.stats.supplied.StatsRegistry
 
-object ObservingOptions {
-
-  /**
-   * Twice what the cost model was seen to misjudge two plans of one workload by; making the code of another plan hot was
-   * seen to cost as much as the first plan takes.
-   */
-  val MinGain: Double = 0.2
-
-  val Off: ObservingOptions = ObservingOptions(enabled = false)
-}
+import org.apache.spark.SparkContext
 
 /** Everything statistics of an input may come from but the input itself. */
 final case class KnownStatistics(supplied: StatsRegistry, samples: SampleCache, observed: ObservationStore)
+
+object KnownStatistics {
+
+  /** Those of an application. */
+  def of(context: SparkContext): KnownStatistics =
+    KnownStatistics(StatsRegistry.of(context), SampleCache.of(context), ObservationStore.of(context))
+}
 
 /**
  * What was observed of an input, in terms of the keys of a workload.

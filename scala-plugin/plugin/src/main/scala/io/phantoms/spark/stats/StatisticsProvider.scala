@@ -6,15 +6,22 @@ import scala.util.control.NonFatal
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.{SparkSession => AnySession}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, XxHash64}
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
 import org.apache.spark.sql.catalyst.util.toPrettySQL
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.types._
 
-import io.phantoms.spark.choose.{KeyAttribute, Machine, Problem}
-import io.phantoms.spark.detect.Workload
+import io.phantoms.spark.conf.{ObservingOptions, SamplingOptions}
+import io.phantoms.spark.model.{KeyAttribute, Machine, Problem}
+import io.phantoms.spark.shims.Cancelled
+import io.phantoms.spark.stats.bounds.{InputSize, PlanBounds}
+import io.phantoms.spark.stats.input.{Estimate, InputIdentity, LinearInput, StatisticSource}
+import io.phantoms.spark.stats.observed.ObservedInput
+import io.phantoms.spark.stats.sampled.{InputSample, Sampler}
+import io.phantoms.spark.stats.supplied.{SuppliedLookup, SuppliedMatch, SuppliedStatistics}
 
 /**
- * A workload's problem for the chooser, with the statistics known of its input.
+ * The problem of an input's groupings for the chooser, with the statistics known of its input.
  *
  * Sources by priority: supplied by the user, observed by earlier executions, catalog (ANALYZE) and file footers,
  * observed in another state of the input and scaled, a bounded sample, rules of thumb. The only side effect is the sample,
@@ -31,19 +38,19 @@ object StatisticsProvider extends Logging {
    */
   def problem(
       session: AnySession,
-      workload: Workload,
+      asked: GroupedInput,
       memory: Long,
       sampling: SamplingOptions,
       observing: ObservingOptions = ObservingOptions.Off,
       machine: Machine = Machine()
   ): Problem = {
-    val known = PlanningMemory.of(session.sparkContext).known
-    problem(session, workload, memory, sampling, observing, known, machine)
+    val known = KnownStatistics.of(session.sparkContext)
+    problem(session, asked, memory, sampling, observing, known, machine)
   }
 
-  private[stats] def problem(
+  private[spark] def problem(
       anySession: AnySession,
-      workload: Workload,
+      asked: GroupedInput,
       memory: Long,
       sampling: SamplingOptions,
       observing: ObservingOptions,
@@ -51,17 +58,17 @@ object StatisticsProvider extends Logging {
       machine: Machine
   ): Problem = {
     val session = anySession.asInstanceOf[SparkSession]
-    val attributes = attributesOf(workload.keys)
-    val queries = workload.queries.map(_.keys)
-    val bounds = quietly(Option.empty[PlanBounds])(Some(PlanBounds.of(session, workload.base)))
-    val found = LinearInput.of(workload.base) match {
-      case Some(input) => ofInput(session, input, workload.keys, queries, sampling, observing, known, bounds)
-      case None => other(session, workload, queries, bounds)
+    val attributes = attributesOf(asked.keys)
+    val queries = asked.queries
+    val bounds = quietly(Option.empty[PlanBounds])(Some(PlanBounds.of(session, asked.base)))
+    val found = LinearInput.of(asked.base) match {
+      case Some(input) => ofInput(session, input, asked.keys, queries, sampling, observing, known, bounds)
+      case None => other(session, asked, queries, bounds)
     }
     Problem(
       attributes,
       queries,
-      bufferBits(workload),
+      bufferBits(asked.functions),
       found.statistics,
       machine.copy(parallelism = math.max(1, session.sparkContext.defaultParallelism), partitions = found.partitions),
       memory,
@@ -90,7 +97,7 @@ object StatisticsProvider extends Logging {
   }
 
   /** What the chooser calls the keys: attribute names or SQL, made unique by a number. */
-  private[stats] def attributesOf(keys: IndexedSeq[Expression]): IndexedSeq[KeyAttribute] = {
+  private[spark] def attributesOf(keys: IndexedSeq[Expression]): IndexedSeq[KeyAttribute] = {
     val names = keys.map {
       case a: Attribute => a.name
       case e => toPrettySQL(e)
@@ -105,11 +112,11 @@ object StatisticsProvider extends Logging {
   }
 
   /** Width of all aggregate buffers of one entry. */
-  def bufferBits(workload: Workload): Int =
-    workload.aggregates.flatMap(_.function.aggBufferAttributes).map(a => bits(a.dataType)).sum
+  def bufferBits(functions: Seq[AggregateFunction]): Int =
+    functions.flatMap(_.aggBufferAttributes).map(a => bits(a.dataType)).sum
 
   /** Width of a value in a table entry; what is not of fixed width is a dictionary id. */
-  private[stats] def bits(dataType: DataType): Int = dataType match {
+  private[spark] def bits(dataType: DataType): Int = dataType match {
     case BooleanType | ByteType => 8
     case ShortType => 16
     case LongType | TimestampType | TimestampNTZType | DoubleType | _: DayTimeIntervalType | _: TimeType => 64
@@ -133,7 +140,7 @@ object StatisticsProvider extends Logging {
    * @param workloadKeys over the output of the input; `queries` are ordinals into them
    * @param bounds what these keys can hold
    */
-  private[stats] def ofInput(
+  private[spark] def ofInput(
       session: SparkSession,
       input: LinearInput,
       workloadKeys: IndexedSeq[Expression],
@@ -274,19 +281,19 @@ object StatisticsProvider extends Logging {
   /** A base that is no chain over one relation: its rows by what stands between it and its relations, rules of thumb for groups. */
   private def other(
       session: SparkSession,
-      workload: Workload,
+      asked: GroupedInput,
       queries: IndexedSeq[BitSet],
       bounds: Option[PlanBounds]
   ): Found = {
-    def leaves = workload.base.collectLeaves().flatMap(LinearInput.of)
+    def leaves = asked.base.collectLeaves().flatMap(LinearInput.of)
     def largest = leaves.map(l => quietly(InputSize.UnknownRows)(InputSize.leafRows(session, l, None).value)).maxOption
     val n = bounds match {
       case Some(b) => Estimate(b.rows, if (b.reduced) StatisticSource.PlanBound else StatisticSource.Default)
       case None => Estimate(math.max(1.0, largest.getOrElse(InputSize.UnknownRows)), StatisticSource.Default)
     }
-    val names = workload.keys.map(_.sql)
-    val bound = boundOf(workload.keys, bounds)
-    val distinct = new DistinctCounts(workload.keys, workload.keys, names, n.value, None, Set.empty, Map.empty, bound)
+    val names = asked.keys.map(_.sql)
+    val bound = boundOf(asked.keys, bounds)
+    val distinct = new DistinctCounts(asked.keys, asked.keys, names, n.value, None, Set.empty, Map.empty, bound)
     val statistics = new EstimatedStatistics(
       n,
       Map.empty,
@@ -305,7 +312,7 @@ object StatisticsProvider extends Logging {
     set => bounds.flatMap(_.groups(set.toSeq.map(keys)))
 
   /** Whether samples and sketches can tell values of this expression apart. */
-  private[stats] def isHashable(e: Expression): Boolean = new XxHash64(Seq(e)).checkInputDataTypes().isSuccess
+  private[spark] def isHashable(e: Expression): Boolean = new XxHash64(Seq(e)).checkInputDataTypes().isSuccess
 
   private[stats] val NotLinear = "the input is more than projections and filters over one relation"
 

@@ -3,12 +3,13 @@ package io.phantoms.spark.calibrate
 import java.io.File
 import java.nio.file.Files
 
-import io.phantoms.spark.choose.{Machine, MachineConstants}
-import io.phantoms.spark.execute.SharedMergeExec
+import io.phantoms.spark.api.CalibrateApi
+import io.phantoms.spark.decide.Shared
 import io.phantoms.spark.explain.Explanations
-import io.phantoms.spark.detect.Shared
 import io.phantoms.spark.integration.PluginSession
-import io.phantoms.spark.stats.StatisticsException
+import io.phantoms.spark.model.{Machine, MachineConstants}
+import io.phantoms.spark.physical.SharedMergeExec
+import io.phantoms.spark.stats.supplied.StatisticsException
 
 import org.json4s._
 import org.json4s.jackson.JsonMethods

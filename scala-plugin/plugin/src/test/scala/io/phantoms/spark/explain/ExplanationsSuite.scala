@@ -2,9 +2,10 @@ package io.phantoms.spark.explain
 
 import java.nio.file.Files
 
-import io.phantoms.spark.{BuildInfo, PhantomsApi}
-import io.phantoms.spark.detect.{Declined, Shared}
-import io.phantoms.spark.rewrite.SharedMerge
+import io.phantoms.spark.api.PhantomsApi
+import io.phantoms.spark.decide.{Declined, Shared}
+import io.phantoms.spark.physical.SharedMerge
+import io.phantoms.spark.shims.BuildInfo
 
 import org.apache.spark.sql.SparkSession
 import org.json4s._
@@ -125,7 +126,7 @@ class ExplanationsSuite extends AnyFunSuite with BeforeAndAfterAll {
 
   test("nothing is recorded outside of an explanation") {
     spark.sql(sets).queryExecution.optimizedPlan
-    assert(!io.phantoms.spark.detect.DecisionRecorder.isOn)
+    assert(!io.phantoms.spark.decide.DecisionRecorder.isOn)
   }
 
   test("a wrong value is refused when it is set") {

@@ -1,6 +1,6 @@
 package io.phantoms.spark.integration
 
-import io.phantoms.spark.execute.LftaExec
+import io.phantoms.spark.physical.LftaExec
 
 import org.apache.spark.sql.SparkSessionExtensions
 import org.scalatest.funsuite.AnyFunSuite

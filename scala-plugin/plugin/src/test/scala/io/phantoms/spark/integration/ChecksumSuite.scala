@@ -1,6 +1,6 @@
 package io.phantoms.spark.integration
 
-import io.phantoms.spark.execute.BlockExchange
+import io.phantoms.spark.physical.BlockExchange
 
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.classic.DataFrame

@@ -2,9 +2,8 @@ package io.phantoms.spark.integration
 
 import scala.jdk.CollectionConverters._
 
-import io.phantoms.spark.PhantomsApi
-import io.phantoms.spark.execute.LftaExec
-import io.phantoms.spark.rewrite.SharedMerge
+import io.phantoms.spark.api.PhantomsApi
+import io.phantoms.spark.physical.{LftaExec, SharedMerge}
 
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.classic.{DataFrame, Dataset}

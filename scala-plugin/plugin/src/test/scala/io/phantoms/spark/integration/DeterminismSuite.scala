@@ -2,8 +2,9 @@ package io.phantoms.spark.integration
 
 import java.util.Arrays
 
-import io.phantoms.spark.execute.{LftaExec, LftaTask}
-import io.phantoms.spark.lfta.BlockFormat
+import io.phantoms.spark.block.BlockFormat
+import io.phantoms.spark.physical.LftaExec
+import io.phantoms.spark.run.LftaTask
 
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.catalyst.expressions.aggregate.Count

@@ -1,6 +1,6 @@
 package io.phantoms.spark.integration
 
-import io.phantoms.spark.rewrite.SharedExchange
+import io.phantoms.spark.physical.SharedExchange
 
 import org.apache.spark.sql.{Row, SparkSessionExtensions}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, IsNotNull}

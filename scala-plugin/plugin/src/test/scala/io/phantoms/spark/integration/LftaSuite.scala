@@ -1,6 +1,6 @@
 package io.phantoms.spark.integration
 
-import io.phantoms.spark.execute.{LftaExec, SharedMergeExec}
+import io.phantoms.spark.physical.{LftaExec, SharedMergeExec}
 
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.classic.DataFrame

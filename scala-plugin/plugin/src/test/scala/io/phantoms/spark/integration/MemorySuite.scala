@@ -1,6 +1,6 @@
 package io.phantoms.spark.integration
 
-import io.phantoms.spark.execute.LftaTask
+import io.phantoms.spark.run.LftaTask
 import io.phantoms.spark.shims.SparkInternals
 
 import org.apache.spark.{SparkEnv, TaskContext}

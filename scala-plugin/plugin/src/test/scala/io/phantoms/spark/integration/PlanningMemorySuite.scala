@@ -1,7 +1,12 @@
 package io.phantoms.spark.integration
 
+import io.phantoms.spark.api.StatsApi
+import io.phantoms.spark.conf.PlanningMemory
+import io.phantoms.spark.decide.Choosing
 import io.phantoms.spark.rewrite.PhantomsRule
-import io.phantoms.spark.stats._
+import io.phantoms.spark.stats.input.InputIdentity
+import io.phantoms.spark.stats.observed.{ObservationStore, ObservedInput, ObservedKey}
+import io.phantoms.spark.stats.sampled.{InputSample, PartitionSample, SampleCache}
 
 import org.apache.spark.sql.classic.{DataFrame, SparkSession}
 import org.apache.spark.util.SizeEstimator

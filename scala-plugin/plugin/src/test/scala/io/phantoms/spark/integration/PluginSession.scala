@@ -2,11 +2,9 @@ package io.phantoms.spark.integration
 
 import java.nio.file.Files
 
-import io.phantoms.spark.PhantomsExtensions
+import io.phantoms.spark.{ApplicationMemory, PhantomsExtensions}
 import io.phantoms.spark.detect.{DetectionTestSession, WorkloadOracle}
-import io.phantoms.spark.execute.{LftaExec, SharedMergeExec}
-import io.phantoms.spark.rewrite.SharedMerge
-import io.phantoms.spark.stats.PlanningMemory
+import io.phantoms.spark.physical.{LftaExec, SharedMerge, SharedMergeExec}
 
 import org.apache.spark.sql.{Row, SparkSession => AnySession, SparkSessionExtensions}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -42,7 +40,7 @@ trait PluginSession extends BeforeAndAfterAll with Assertions with AdaptiveSpark
   }
 
   /** What the application remembers between plans. */
-  protected def memory: PlanningMemory = PlanningMemory.of(spark.sparkContext)
+  protected def memory: ApplicationMemory = new ApplicationMemory(spark.sparkContext)
 
   protected def views(session: SparkSession): Unit =
     Seq("t", "flows").foreach(n => session.read.parquet(s"$folder/$n").createOrReplaceTempView(n))

@@ -1,7 +1,7 @@
 package io.phantoms.spark.integration
 
-import io.phantoms.spark.execute.TierExec
 import io.phantoms.spark.oracle.{TwoTiers, TwoTiersExtensions}
+import io.phantoms.spark.physical.TierExec
 
 import org.apache.spark.sql.SparkSessionExtensions
 import org.scalatest.funsuite.AnyFunSuite

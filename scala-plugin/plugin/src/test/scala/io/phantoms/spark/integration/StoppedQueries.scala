@@ -48,7 +48,7 @@ trait StoppedQueries { this: AnyFunSuite with PluginSession =>
   )
 
   for ((name, stop) <- ways) test(s"$name ends the query as it ends plain Spark's, while it samples") {
-    io.phantoms.spark.stats.StatsApi.statsClear(spark)
+    io.phantoms.spark.api.StatsApi.statsClear(spark)
     val expected = plain(stopped(stop))
     assert(!Gate.jobs.exists(_.contains("sample")))
     assert(stopped(stop) == expected)

@@ -1,10 +1,18 @@
 package io.phantoms.spark.integration
 
-import io.phantoms.spark.PhantomsSettings
-import io.phantoms.spark.choose.{Choice, Configuration, Problem}
+import io.phantoms.spark.conf.PhantomsSettings
 import io.phantoms.spark.detect.{DeclineReason, Workload}
-import io.phantoms.spark.execute._
-import io.phantoms.spark.rewrite.{PhantomsRule, SharedExchange, SharedMerge, Sharing}
+import io.phantoms.spark.model.{Choice, Configuration, Problem}
+import io.phantoms.spark.physical.{
+  AbsorbProjectFilter,
+  LftaExec,
+  PhantomsStrategy,
+  SharedExchange,
+  SharedMerge,
+  SharedMergeExec
+}
+import io.phantoms.spark.rewrite.{PhantomsRule, Sharing}
+import io.phantoms.spark.spec.{SharedSpec, ShipSpec}
 
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{SparkSession, SparkSessionExtensions}

@@ -5,7 +5,7 @@ import java.nio.file.{Files, Path, Paths}
 import scala.jdk.CollectionConverters._
 import scala.util.Using
 
-import io.phantoms.spark.detect.Declined
+import io.phantoms.spark.decide.Declined
 import io.phantoms.spark.explain.Explanations
 
 import org.apache.hadoop.conf.Configuration

@@ -2,8 +2,9 @@ package io.phantoms.spark.oracle
 
 import java.nio.file.Files
 
-import io.phantoms.spark.{PhantomsConf, PhantomsExtensions}
-import io.phantoms.spark.detect.Declined
+import io.phantoms.spark.PhantomsExtensions
+import io.phantoms.spark.conf.PhantomsConf
+import io.phantoms.spark.decide.Declined
 import io.phantoms.spark.explain.Explanations
 
 import org.apache.spark.sql.{DataFrame, SparkSession}

@@ -1,6 +1,6 @@
 package io.phantoms.spark.oracle
 
-import io.phantoms.spark.PhantomsConf
+import io.phantoms.spark.conf.PhantomsConf
 
 import org.scalatest.funsuite.AnyFunSuite
 

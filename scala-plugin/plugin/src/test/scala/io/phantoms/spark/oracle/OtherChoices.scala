@@ -1,8 +1,8 @@
 package io.phantoms.spark.oracle
 
-import io.phantoms.spark.PhantomsSettings
-import io.phantoms.spark.choose.{Configuration, Problem}
+import io.phantoms.spark.conf.PhantomsSettings
 import io.phantoms.spark.detect.{DeclineReason, Workload}
+import io.phantoms.spark.model.{Configuration, Problem}
 import io.phantoms.spark.rewrite.Sharing
 
 import org.apache.spark.sql.SparkSession

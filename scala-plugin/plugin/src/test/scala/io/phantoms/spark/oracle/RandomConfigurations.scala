@@ -3,8 +3,9 @@ package io.phantoms.spark.oracle
 import scala.collection.immutable.BitSet
 import scala.util.Random
 
-import io.phantoms.spark.{PhantomsExtensions, PhantomsSettings}
-import io.phantoms.spark.choose._
+import io.phantoms.spark.PhantomsExtensions
+import io.phantoms.spark.conf.PhantomsSettings
+import io.phantoms.spark.model.{Choice, Configuration, Placement, Problem, Relation}
 import io.phantoms.spark.rewrite.Sharing
 
 import org.apache.spark.sql.SparkSession

@@ -4,7 +4,7 @@ import scala.collection.mutable
 import scala.util.Random
 import scala.util.control.NonFatal
 
-import io.phantoms.spark.detect.{Declined, Shared}
+import io.phantoms.spark.decide.{Declined, Shared}
 import io.phantoms.spark.explain.Explanations
 
 import org.scalatest.exceptions.TestFailedException

@@ -2,7 +2,7 @@ package io.phantoms.spark.oracle
 
 import java.util.concurrent.atomic.AtomicLong
 
-import io.phantoms.spark.PhantomsConf
+import io.phantoms.spark.conf.PhantomsConf
 
 import org.apache.spark.sql.functions.udf
 import org.scalatest.funsuite.AnyFunSuite

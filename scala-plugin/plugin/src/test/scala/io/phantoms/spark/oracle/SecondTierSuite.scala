@@ -1,6 +1,6 @@
 package io.phantoms.spark.oracle
 
-import io.phantoms.spark.execute.{LftaExec, SharedMergeExec, TierExec}
+import io.phantoms.spark.physical.{LftaExec, SharedMergeExec, TierExec}
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.SparkPlan

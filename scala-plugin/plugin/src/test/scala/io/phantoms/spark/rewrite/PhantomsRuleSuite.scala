@@ -3,10 +3,14 @@ package io.phantoms.spark.rewrite
 import scala.collection.immutable.BitSet
 import scala.collection.mutable
 
-import io.phantoms.spark.{BuildInfo, PhantomsApi, PhantomsConf, PhantomsExtensions, PhantomsSettings}
-import io.phantoms.spark.choose._
-import io.phantoms.spark.detect._
-import io.phantoms.spark.stats.StatisticsException
+import io.phantoms.spark.PhantomsExtensions
+import io.phantoms.spark.api.PhantomsApi
+import io.phantoms.spark.conf.{PhantomsConf, PhantomsSettings}
+import io.phantoms.spark.decide.{Decision, DecisionRecorder, Declined, Shared, VersionGuard}
+import io.phantoms.spark.detect.{DeclineReason, DetectionTestSession, Workload, WorkloadOracle}
+import io.phantoms.spark.model.{Choice, Configuration, KeyAttribute, Machine, Placement, Problem, Relation, Statistics}
+import io.phantoms.spark.shims.BuildInfo
+import io.phantoms.spark.stats.supplied.StatisticsException
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Subquery, Union}
@@ -142,9 +146,9 @@ class PhantomsRuleSuite extends AnyFunSuite with DetectionTestSession {
     new PhantomsExtensions(new PlainSharing, other)(null)
     val Seq(Declined(_, reason)) = PhantomsApi.decisions(null, other): @unchecked
     assert(reason.code == "WRONG_SPARK" && reason.message.contains(BuildInfo.runningSpark))
-    val error = intercept[StatisticsException](other.requireFitting())
+    val error = intercept[StatisticsException](VersionGuard.requireFitting(other))
     assert(error.errorClass == "PHANTOMS_WRONG_SPARK" && error.getMessage.contains("4.1"))
-    BuildInfo.current.requireFitting()
+    VersionGuard.requireFitting()
   }
 
   test("streaming") {

@@ -3,6 +3,10 @@ package io.phantoms.spark.stats
 import java.util.concurrent.{CountDownLatch, TimeUnit}
 import java.util.concurrent.atomic.AtomicInteger
 
+import io.phantoms.spark.api.StatsApi
+import io.phantoms.spark.stats.input.{Estimate, StatisticSource}
+import io.phantoms.spark.stats.supplied.StatisticsException
+
 import org.apache.spark.scheduler.{
   SparkListener,
   SparkListenerJobEnd,

@@ -2,8 +2,11 @@ package io.phantoms.spark.stats
 
 import java.util.concurrent.atomic.AtomicInteger
 
-import io.phantoms.spark.execute.PartCounts
+import io.phantoms.spark.api.StatsApi
 import io.phantoms.spark.integration.PluginSession
+import io.phantoms.spark.run.PartCounts
+import io.phantoms.spark.stats.input.{Estimate, LinearInput, StatisticSource}
+import io.phantoms.spark.stats.observed.{ObservationStore, ObservedInput}
 
 import org.apache.spark.{SparkException, TaskContext}
 import org.apache.spark.sql.Row

@@ -1,8 +1,10 @@
 package io.phantoms.spark.stats
 
 import io.phantoms.spark.PhantomsExtensions
+import io.phantoms.spark.api.StatsApi
 import io.phantoms.spark.integration.PluginSession
 import io.phantoms.spark.oracle.RandomSharing
+import io.phantoms.spark.stats.observed.{ObservationStore, StoredObservation}
 
 import org.apache.spark.sql.SparkSessionExtensions
 import org.scalatest.{BeforeAndAfterEach, Suite}

@@ -1,8 +1,8 @@
 package io.phantoms.spark.stats
 
-import io.phantoms.spark.choose.Choice
-import io.phantoms.spark.detect.{Declined, Shared}
+import io.phantoms.spark.decide.{Declined, Shared}
 import io.phantoms.spark.explain.Explanations
+import io.phantoms.spark.model.Choice
 
 import org.apache.spark.sql.Dataset
 

@@ -1,6 +1,8 @@
 package io.phantoms.spark.stats
 
+import io.phantoms.spark.api.StatsApi
 import io.phantoms.spark.integration.PluginSession
+import io.phantoms.spark.stats.observed.ObservationStore
 
 import org.apache.spark.sql.{SparkSession => AnySession}
 import org.apache.spark.sql.classic.SparkSession
@@ -36,7 +38,7 @@ final class RegisteredClassesSuite extends AnyFunSuite with PluginSession {
     val sets = PluginSession.sets("flows")
     val shared = assertSame(s"select count(*) c, sum(n) n, sum(total) t, sum(hash(k, m, s, last)) h from ($sets)")
     assert(merges(shared.queryExecution.executedPlan).nonEmpty)
-    val seen = PlanningMemory.of(spark.sparkContext).observations.all("")
+    val seen = ObservationStore.of(spark.sparkContext).all("")
     assert(seen.exists(_.observation.rows.contains(20000.0)), seen)
     val counted = StatsApi.statsCount(spark.table("flows"), """[["k"], ["k", "m"]]""", 0.02)
     assert(counted.contains("\"rows\":20000"), counted)

@@ -2,6 +2,11 @@ package io.phantoms.spark.stats
 
 import scala.collection.immutable.BitSet
 
+import io.phantoms.spark.api.StatsApi
+import io.phantoms.spark.conf.SamplingOptions
+import io.phantoms.spark.stats.input.{Estimate, StatisticSource}
+import io.phantoms.spark.stats.supplied.{StatisticsException, StatsRegistry, SuppliedLookup}
+
 import org.apache.spark.sql.catalyst.expressions.{Add, Literal}
 import org.apache.spark.sql.types._
 
@@ -23,7 +28,7 @@ class StatisticsProviderSuite extends StatsSuite {
 
   private def all: Seq[BitSet] = columns.indices.toSet.subsets().map(BitSet.fromSpecific(_)).toSeq
 
-  private def assertMonotone(s: io.phantoms.spark.choose.Statistics, order: Seq[BitSet]): Unit = {
+  private def assertMonotone(s: io.phantoms.spark.model.Statistics, order: Seq[BitSet]): Unit = {
     order.foreach(s.groups)
     for (a <- all; b <- all if a.subsetOf(b))
       assert(s.groups(a) <= s.groups(b), s"$a: ${s.groups(a)}, $b: ${s.groups(b)}")

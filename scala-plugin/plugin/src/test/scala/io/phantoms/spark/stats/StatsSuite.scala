@@ -1,5 +1,6 @@
 package io.phantoms.spark.stats
 
+import io.phantoms.spark.ApplicationMemory
 import java.io.File
 import java.nio.file.Files
 
@@ -12,8 +13,13 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.{Average, Count}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
 
-import io.phantoms.spark.choose.{Machine, Problem}
+import io.phantoms.spark.conf.{ObservingOptions, SamplingOptions}
 import io.phantoms.spark.detect.{Workload, WorkloadAggregate, WorkloadQuery}
+import io.phantoms.spark.model.{Machine, Problem}
+import io.phantoms.spark.stats.input.LinearInput
+import io.phantoms.spark.stats.observed.ObservationStore
+import io.phantoms.spark.stats.sampled.SampleCache
+import io.phantoms.spark.stats.supplied.StatsRegistry
 
 /** A local session, files and workloads for the suites of this package. */
 abstract class StatsSuite extends SparkFunSuite {
@@ -39,7 +45,7 @@ abstract class StatsSuite extends SparkFunSuite {
     } finally super.afterAll()
 
   /** What the application remembers. */
-  protected def memory: PlanningMemory = PlanningMemory.of(spark.sparkContext)
+  protected def memory: ApplicationMemory = new ApplicationMemory(spark.sparkContext)
 
   protected def path(name: String): String = new File(directory, name).toString
 
@@ -93,7 +99,7 @@ abstract class StatsSuite extends SparkFunSuite {
       cache: SampleCache = new SampleCache(32L << 20)
   ): Problem = {
     val known = KnownStatistics(registry, cache, new ObservationStore(1L << 20))
-    StatisticsProvider.problem(spark, w, 1L << 20, sampling, ObservingOptions.Off, known, Machine())
+    StatisticsProvider.problem(spark, w.grouped, 1L << 20, sampling, ObservingOptions.Off, known, Machine())
   }
 
   protected def estimated(p: Problem): EstimatedStatistics = p.statistics match {

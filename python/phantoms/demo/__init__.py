@@ -1,5 +1,0 @@
-"""The demonstration: the 22 NetFlow reports with the plugin off and on."""
-
-from phantoms.demo.run import DemoResult, run
-
-__all__ = ["DemoResult", "run"]

@@ -1,0 +1,52 @@
+package io.phantoms.spark.api
+
+import io.phantoms.spark.decide.{Decision, Declined, VersionGuard}
+import io.phantoms.spark.explain.{ExplanationJson, Explanations, Text}
+import io.phantoms.spark.rewrite.PhantomsRule
+import io.phantoms.spark.shims.BuildInfo
+
+import org.apache.spark.sql.{Dataset, SparkSession}
+import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
+import org.json4s.{JObject, JString}
+import org.json4s.jackson.JsonMethods
+
+/** What other languages call: plain types only, each method a static one of the class. */
+object PhantomsApi {
+
+  /** The decisions about a query, as [[ExplanationJson]] describes them. */
+  def explainJson(df: Dataset[_]): String = ExplanationJson.render(decisions(df))
+
+  /** The decisions about a query, for people. */
+  def explainText(df: Dataset[_]): String = Text.render(decisions(df))
+
+  /** What of a query was left alone, and why. */
+  def whyNotText(df: Dataset[_]): String = Text.whyNot(decisions(df))
+
+  /** Of another Spark nothing is touched, not even the DataFrame. */
+  private[spark] def decisions(df: Dataset[_], build: BuildInfo = BuildInfo.current): Seq[Decision] =
+    VersionGuard.mismatch(build) match {
+      case Some(reason) => Seq(Declined("any query", reason))
+      case None => Explanations.explain(df)
+    }
+
+  /** `{"version", "spark_minor", "spark_version", "running"}`: what the jar was built for, and what runs. */
+  def buildInfo(): String = {
+    val build = BuildInfo.current
+    JsonMethods.compact(
+      JObject(
+        "version" -> JString(build.version),
+        "spark_minor" -> JString(build.sparkMinor),
+        "spark_version" -> JString(build.sparkVersion),
+        "running" -> JString(BuildInfo.runningSpark)
+      )
+    )
+  }
+
+  /** Whether the session has the extension and runs the Spark minor it was built for; also while switched off. */
+  def isActive(session: SparkSession): Boolean = VersionGuard.mismatch().isEmpty && hasRule(session)
+
+  private def hasRule(session: SparkSession): Boolean = session match {
+    case classic: ClassicSession => classic.sessionState.optimizer.preCBORules.exists(_.isInstanceOf[PhantomsRule])
+    case _ => false
+  }
+}

@@ -1,0 +1,282 @@
+package io.phantoms.spark.conf
+
+import java.util.Locale
+
+import scala.util.control.NonFatal
+
+import io.phantoms.spark.model.{Machine => MachineOfConstants}
+import io.phantoms.spark.search.{Chooser => ChooserAlgorithms}
+
+import org.apache.spark.network.util.ByteUnit
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.unsafe.types.UTF8String
+
+/**
+ * The confs of a session, read once per plan.
+ *
+ * @param lftaMemory bytes for all LFTA tables of one map task
+ * @param minSavings least fraction of plain Spark's expected cost that sharing has to save; negative: always share
+ * @param sampleRows most rows read to estimate statistics of one input
+ * @param observing whether executions are observed for later plans, and where what they find out is kept
+ * @param machine what the chooser takes the machine for, but for parallelism and partitions
+ */
+final case class PhantomsSettings(
+    enabled: Boolean,
+    chooser: String,
+    lftaMemory: Long,
+    minSavings: Double,
+    maxQueries: Int,
+    strict: Boolean,
+    exactFloatingPoint: Boolean,
+    groupingSets: Boolean,
+    multiAggregate: Boolean,
+    sample: Boolean,
+    sampleRows: Int,
+    machine: MachineOfConstants = MachineOfConstants(),
+    secondTier: Boolean = true,
+    observing: ObservingOptions = ObservingOptions.Off
+)
+
+/** All confs of the plugin. `docs/configuration.md` is made from this list by [[ConfDocs]]. */
+object PhantomsConf {
+  val Prefix = "spark.phantoms."
+  private val Since = "0.1.0"
+
+  /** Values of `spark.phantoms.chooser`. */
+  val Choosers: Seq[String] = ChooserAlgorithms.algorithms
+
+  val Enabled = SQLConf.buildConf("spark.phantoms.enabled")
+    .doc("Whether plans are looked at. When false, every plan is exactly plain Spark's.")
+    .version(Since).booleanConf.createWithDefault(true)
+
+  val Chooser = SQLConf.buildConf("spark.phantoms.chooser")
+    .doc(
+      "The algorithm that chooses which relations to maintain. 'auto': placement search over GC and SL; " +
+        "'gc': greedy by increasing collision rates with supernode-linear space (SMAP, section 4); 'trees': the " +
+        "greedy aggregate tree, 'steiner': the randomized one, by Wong's dual ascent (US 9,116,956, section 3.2); " +
+        "'none': nothing is ever shared. SMAP's algorithms under its own cost, to compare: 'gcsl', 'gcsr', 'gcpl', 'gcpr' and 'gces' are " +
+        "GC with each of its space allocations, 'gp' or 'gp(1.5)' is greedy by increasing space with phi buckets per " +
+        "group, 'epes' tries everything (for a few queries; else it is 'gces')."
+    )
+    .version(Since).stringConf.transform(_.toLowerCase(Locale.ROOT))
+    .checkValue(ChooserAlgorithms.accepts(_), s"Use one of ${Choosers.mkString("'", "', '", "'")}.")
+    .createWithDefault("auto")
+
+  val LftaMemory = SQLConf.buildConf("spark.phantoms.lfta.memory")
+    .doc(
+      "Memory for all LFTA tables of one map task (SMAP's M). Fixed: tables evict instead of growing. Up to 16m it is " +
+        "taken even where Spark refuses it; beyond, a task that is refused runs with small tables. Never more than a quarter " +
+        "of what an executor's heap has for each task that it runs at once."
+    )
+    .version(Since).bytesConf(ByteUnit.BYTE)
+    .checkValue(m => m >= (64L << 10) && m <= (4L << 30), "Give a size between 64k and 4g, for example '8m'.")
+    .createWithDefaultString("8m")
+
+  val LftaAdaptive = SQLConf.buildConf("spark.phantoms.lfta.adaptive")
+    .doc(
+      "Whether an LFTA table that hardly ever finds a group again is passed by, and tried again later. Decided in each " +
+        "map task from its own rows."
+    )
+    .version(Since).booleanConf.createWithDefault(true)
+
+  val LftaSecondChance = SQLConf.buildConf("spark.phantoms.lfta.secondChance")
+    .doc(
+      "Whether a group that finds another one in its bucket of an LFTA table looks into a second bucket; where both are " +
+        "taken the group in the first is evicted (second chance, Holistic UDAFs at streaming speeds, section 6). A table " +
+        "then needs fewer buckets for the same evictions; a collision costs one more look into memory."
+    )
+    .version(Since).booleanConf.createWithDefault(false)
+
+  val BlocksPacked = SQLConf.buildConf("spark.phantoms.blocks.packed")
+    .doc(
+      "Whether partial groups are packed into as few bits as their values take before they are shuffled. Measured " +
+        "with spark.shuffle.compress on, it saves more than it costs."
+    )
+    .version(Since).booleanConf.createWithDefault(true)
+
+  val SecondTierEnabled = SQLConf.buildConf("spark.phantoms.secondTier.enabled")
+    .doc(
+      "Whether relations may be fed from the complete groups of a finer one after the first shuffle and cross a second " +
+        "shuffle, where that is expected to cost less. Never where the first shuffle would run twice: without " +
+        "spark.sql.exchange.reuse, over a cached table under adaptive execution, or over a connector that is not Spark's."
+    )
+    .version(Since).booleanConf.createWithDefault(true)
+
+  val MinSavings = SQLConf.buildConf("spark.phantoms.minSavings")
+    .doc(
+      "Least fraction of plain Spark's expected cost that sharing has to save, below which a plan is left alone. " +
+        "A negative value shares whatever can be shared."
+    )
+    .version(Since).doubleConf
+    .checkValue(s => s < 1.0 && !s.isNaN, "Give a fraction below 1, for example 0.1; -1 shares always.")
+    .createWithDefault(0.1)
+
+  val MaxQueries = SQLConf.buildConf("spark.phantoms.maxQueries")
+    .doc("Most groupBys of one workload; larger ones are left alone.")
+    .version(Since).intConf
+    .checkValue(_ >= 2, "Give a number of at least 2: sharing needs two groupBys.")
+    .createWithDefault(256)
+
+  val Strict = SQLConf.buildConf("spark.phantoms.strict")
+    .doc(
+      "Whether a bug of the plugin at planning time fails the query instead of leaving its plan alone, and a generated " +
+        "class that does not compile fails it instead of being interpreted. For tests."
+    )
+    .version(Since).booleanConf.createWithDefault(false)
+
+  val ExactFloatingPoint = SQLConf.buildConf("spark.phantoms.exactFloatingPoint")
+    .doc("Whether sums and averages of float and double are left alone, because sharing adds them in another order.")
+    .version(Since).booleanConf.createWithDefault(false)
+
+  val GroupingSetsEnabled = SQLConf.buildConf("spark.phantoms.groupingSets.enabled")
+    .doc("Whether GROUPING SETS, CUBE and ROLLUP are shared.")
+    .version(Since).booleanConf.createWithDefault(true)
+
+  val MultiAggregateEnabled = SQLConf.buildConf("spark.phantoms.multiAggregate.enabled")
+    .doc("Whether several groupBys of one union that read one input are shared.")
+    .version(Since).booleanConf.createWithDefault(true)
+
+  val SampleEnabled = SQLConf.buildConf("spark.phantoms.stats.sample.enabled")
+    .doc("Whether a bounded sample of an input may be read while planning, to estimate rows and groups.")
+    .version(Since).booleanConf.createWithDefault(true)
+
+  val SampleRows = SQLConf.buildConf("spark.phantoms.stats.sample.rows")
+    .doc("Most rows kept of one sample; fewer where it has so many keys that more than 3 million values were kept.")
+    .version(Since).intConf
+    .checkValue(r => r >= 1000 && r <= 10000000, "Give a number of rows between 1000 and 10000000.")
+    .createWithDefault(SamplingOptions.DefaultRows)
+
+  val ObserveStats = SQLConf.buildConf("spark.phantoms.stats.observe")
+    .doc(
+      "Whether what executions find out about an input (rows, groups, flow lengths) is used for later plans over the " +
+        "same input in the same state, and scaled by the rows where it has changed a little."
+    )
+    .version(Since).booleanConf.createWithDefault(true)
+
+  val ObserveMinGain = SQLConf.buildConf("spark.phantoms.stats.observe.minGain")
+    .doc(
+      "Numbers that were observed replace the plan in use when another is expected to take less time by this fraction at " +
+        "least: the code of a new plan has to be compiled first. 0 always takes the best plan by the newest numbers. Each " +
+        "application starts with the best."
+    )
+    .version(Since).doubleConf
+    .checkValue(v => v >= 0 && v < 1, "Give a fraction from 0 to below 1.")
+    .createWithDefault(ObservingOptions.MinGain)
+
+  val StatsPath = SQLConf.buildConf("spark.phantoms.stats.path")
+    .doc(
+      "A directory on the driver where observed statistics are kept for later applications, a JSON file per input, " +
+        "readable by their owner only: they hold the filters of queries. '~/' is the home directory. When empty they are " +
+        "kept in memory, as long as the application runs."
+    )
+    .version(Since).stringConf.transform(ObservingOptions.checkedPath).createWithDefault("")
+
+  val Machine = SQLConf.buildConf(MachineConf.Key)
+    .doc(
+      "Constants of the cost model, in nanoseconds, as phantoms.calibrate measures them: 'c1=12,c2=140', the same as a " +
+        "JSON object, or a file on the driver that holds either (Calibration.save writes one). Constants that are not " +
+        "named, and all when it is empty, have their defaults; none may be given twice."
+    )
+    .version(Since).stringConf.transform(MachineConf.checked).createWithDefault("")
+
+  private val NoVerify = "running both plans and comparing them is not built yet"
+
+  // Known, so that a value is refused: whoever asks for it relies on it.
+  private val verify = SQLConf.buildConf("spark.phantoms.verify").internal()
+    .doc(s"Only 'off': $NoVerify.")
+    .version(Since).stringConf.transform(_.toLowerCase(Locale.ROOT))
+    .checkValue(_ == "off", s"Only 'off' is possible: $NoVerify.")
+    .createWithDefault("off")
+
+  /** Switches that the design has and that nothing reads yet, with what is left alone meanwhile. */
+  private val later = Map(
+    "windows.enabled" -> "windows as such",
+    "predicates.enabled" -> "groupBys with different predicates",
+    "distinct.enabled" -> "DISTINCT aggregates",
+    "streaming.enabled" -> "streaming plans"
+  ).map { case (key, what) => s"$Prefix$key" -> what }
+
+  /** One line of the generated documentation. */
+  final case class Described(key: String, default: String, doc: String, since: String)
+
+  val all: Seq[Described] = Seq(
+    Enabled,
+    Chooser,
+    LftaMemory,
+    LftaAdaptive,
+    LftaSecondChance,
+    BlocksPacked,
+    SecondTierEnabled,
+    MinSavings,
+    MaxQueries,
+    Strict,
+    ExactFloatingPoint,
+    GroupingSetsEnabled,
+    MultiAggregateEnabled,
+    SampleEnabled,
+    SampleRows,
+    ObserveStats,
+    ObserveMinGain,
+    StatsPath,
+    Machine
+  ).map(e => Described(e.key, e.defaultValueString, e.doc, e.version))
+
+  private val keys: Seq[String] = all.map(_.key)
+
+  /** What a session says; a value that cannot be read is WARNed about by `warn` and counts as not set. */
+  def read(conf: SQLConf, warn: String => Unit): PhantomsSettings = {
+    def value[T](key: String, read: => T, fallback: T): T =
+      try read
+      catch {
+        case NonFatal(e) =>
+          warn(s"$key: ${e.getMessage} Until then it is ignored, as if it were $fallback.")
+          fallback
+      }
+    PhantomsSettings(
+      // Whoever mistyped this one wanted something else than the default.
+      enabled = value(Enabled.key, conf.getConf(Enabled), false),
+      chooser = value(Chooser.key, conf.getConf(Chooser), "auto"),
+      lftaMemory = value(LftaMemory.key, conf.getConf(LftaMemory).longValue, 8L << 20),
+      minSavings = value(MinSavings.key, conf.getConf(MinSavings), 0.1),
+      maxQueries = value(MaxQueries.key, conf.getConf(MaxQueries), 256),
+      strict = value(Strict.key, conf.getConf(Strict), false),
+      exactFloatingPoint = value(ExactFloatingPoint.key, conf.getConf(ExactFloatingPoint), false),
+      groupingSets = value(GroupingSetsEnabled.key, conf.getConf(GroupingSetsEnabled), true),
+      multiAggregate = value(MultiAggregateEnabled.key, conf.getConf(MultiAggregateEnabled), true),
+      sample = value(SampleEnabled.key, conf.getConf(SampleEnabled), true),
+      sampleRows = value(SampleRows.key, conf.getConf(SampleRows), SamplingOptions.DefaultRows),
+      machine = machine(conf, warn),
+      secondTier = value(SecondTierEnabled.key, conf.getConf(SecondTierEnabled), true) && conf.exchangeReuseEnabled,
+      observing = ObservingOptions(
+        value(ObserveStats.key, conf.getConf(ObserveStats), true),
+        value(StatsPath.key, conf.getConf(StatsPath), ""),
+        value(ObserveMinGain.key, conf.getConf(ObserveMinGain), ObservingOptions.MinGain)
+      )
+    )
+  }
+
+  private def machine(conf: SQLConf, warn: String => Unit): MachineOfConstants = {
+    // The text as it stands: reading it is what may fail.
+    MachineConf.read(conf.getConfString(Machine.key, "")).fold(
+      why => {
+        warn(s"${Machine.key}: $why Until then the defaults are used.")
+        MachineOfConstants()
+      },
+      identity
+    )
+  }
+
+  /** Keys of the session under the prefix that mean nothing, each with a sentence for the user. */
+  def unknown(conf: SQLConf): Seq[(String, String)] =
+    conf.getAllConfs.keys.filter(k => k.startsWith(Prefix) && !keys.contains(k) && k != verify.key).toSeq.sorted.map {
+      key =>
+        val near = keys.minBy(distance(_, key))
+        val hint = if (distance(near, key) <= 4) s"did you mean $near?" else s"known keys: ${keys.mkString(", ")}"
+        key -> later.get(key).fold(s"The conf $key is unknown and has no effect; $hint") { what =>
+          s"The conf $key has no effect yet: $what are left alone"
+        }
+    }
+
+  private def distance(a: String, b: String): Int =
+    UTF8String.fromString(a).levenshteinDistance(UTF8String.fromString(b))
+}

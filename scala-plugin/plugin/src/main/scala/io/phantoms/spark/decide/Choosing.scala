@@ -1,0 +1,65 @@
+package io.phantoms.spark.decide
+
+import io.phantoms.spark.conf.{OfApplication, PhantomsSettings, PlanningMemory, SamplingOptions}
+import io.phantoms.spark.detect.Workload
+import io.phantoms.spark.model.{Choice, Configuration, Notation, Problem}
+import io.phantoms.spark.run.TaskShare
+import io.phantoms.spark.search.ChoiceCache
+import io.phantoms.spark.stats.StatisticsProvider
+import io.phantoms.spark.stats.bounds.FooterRows
+import io.phantoms.spark.stats.sampled.SampleCache
+
+import org.apache.spark.SparkContext
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.internal.SQLConf
+
+/** What is decided of a workload: which relations to maintain, by what is known of its input. */
+trait Choosing {
+
+  /** The workload as the chooser sees it, with what is known of its input. */
+  def problem(session: SparkSession, workload: Workload, settings: PhantomsSettings): Problem
+
+  /** Which relations to maintain, or none. */
+  def choose(session: SparkSession, problem: Problem, settings: PhantomsSettings): Choice
+}
+
+/** What a session gets: estimated statistics, and the chooser. */
+object Choosing extends Choosing {
+
+  /** Choices made before, and the configurations in use. */
+  private[spark] val choices =
+    new OfApplication(() => new ChoiceCache(PlanningMemory.ChoiceBytes, PlanningMemory.weigh))
+
+  override def problem(session: SparkSession, workload: Workload, settings: PhantomsSettings): Problem = {
+    val (rowWork, plainRowWork) = workload.rowWork
+    StatisticsProvider.problem(
+      session,
+      workload.overRead.grouped,
+      math.min(settings.lftaMemory, TaskShare.of(session.sparkContext).tables),
+      SamplingOptions(settings.sample, settings.sampleRows),
+      settings.observing,
+      settings.machine
+    ).copy(
+      secondTier = settings.secondTier && ReusableInput(workload.base, SQLConf.get.adaptiveExecutionEnabled),
+      rowWork = rowWork,
+      plainRowWork = plainRowWork
+    )
+  }
+
+  override def choose(session: SparkSession, problem: Problem, settings: PhantomsSettings): Choice =
+    choices(session.sparkContext).choose(problem, settings.chooser, settings.minSavings, settings.observing.minGain)
+
+  /** The configuration as `ABCD(AB BCD(BC BD CD))`. */
+  def notation(problem: Problem, configuration: Configuration): String =
+    new Notation(problem.attributes).render(configuration)
+
+  /** What the letters of the notation stand for; empty when they are the attributes' own names. */
+  def legend(problem: Problem): Seq[(String, String)] = new Notation(problem.attributes).legend
+
+  /** Forgets what planning found out by itself; observations are the [[ObservationStore]]'s, who has files of them. */
+  private[spark] def forget(context: SparkContext): Unit = {
+    choices(context).clear()
+    SampleCache.of(context).clear()
+    FooterRows.of(context).clear()
+  }
+}

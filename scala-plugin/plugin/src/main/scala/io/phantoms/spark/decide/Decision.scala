@@ -1,0 +1,31 @@
+package io.phantoms.spark.decide
+
+import io.phantoms.spark.detect.{DeclineReason, Workload}
+import io.phantoms.spark.model.{Choice, Configuration, Problem}
+
+/** What became of one place in a plan where aggregates could have been shared. */
+sealed trait Decision {
+
+  /** One line naming the operator the decision is about. */
+  def subject: String
+}
+
+/**
+ * The workload was rewritten.
+ *
+ * @param notation the configuration as `ABCD(AB BCD(BC BD CD))`
+ * @param problem what the chooser was given: names of the keys, statistics
+ * @param legend what the letters of the notation stand for; empty when they are the keys' own names
+ */
+final case class Shared(
+    subject: String,
+    workload: Workload,
+    configuration: Configuration,
+    choice: Choice,
+    notation: String,
+    problem: Problem,
+    legend: Seq[(String, String)]
+) extends Decision
+
+/** The plan was left as it was. */
+final case class Declined(subject: String, reason: DeclineReason) extends Decision

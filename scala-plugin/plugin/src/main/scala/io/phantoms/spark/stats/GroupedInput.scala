@@ -1,0 +1,21 @@
+package io.phantoms.spark.stats
+
+import scala.collection.immutable.BitSet
+
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+
+/**
+ * An input and the groupings whose statistics are asked for: all that is looked at of a workload here.
+ *
+ * @param keys grouping expressions over `base`
+ * @param queries the keys of each grouping, as ordinals into `keys`
+ * @param functions the distinct aggregate functions, whose buffers an entry holds
+ */
+final case class GroupedInput(
+    base: LogicalPlan,
+    keys: IndexedSeq[Expression],
+    queries: IndexedSeq[BitSet],
+    functions: IndexedSeq[AggregateFunction]
+)

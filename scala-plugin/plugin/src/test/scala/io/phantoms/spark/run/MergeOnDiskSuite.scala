@@ -1,0 +1,148 @@
+package io.phantoms.spark.run
+
+import io.phantoms.spark.api.StatsApi
+import io.phantoms.spark.oracle.{TwoTiers, TwoTiersExtensions}
+import io.phantoms.spark.physical.{SharedMergeExec, TierExec}
+import io.phantoms.spark.stats.observed.ObservationStore
+
+import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
+import org.scalatest.{Assertion, BeforeAndAfterAll}
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Relations that outgrow the memory of their reduce task: same rows, and the metrics prove that the disk was used. */
+final class MergeOnDiskSuite extends AnyFunSuite with BeforeAndAfterAll {
+  private var spark: SparkSession = _
+
+  override def beforeAll(): Unit = {
+    SparkSession.getActiveSession.foreach(_.stop())
+    spark = SparkSession.builder().master("local[2]")
+      .config("spark.ui.enabled", "false")
+      .config("spark.testing.memory", 48L << 20)
+      .config("spark.testing.reservedMemory", 0L)
+      .config("spark.unsafe.exceptionOnMemoryLeak", "true")
+      .config("spark.sql.extensions", classOf[TwoTiersExtensions].getName)
+      .config("spark.phantoms.secondTier.enabled", "false")
+      .config("spark.phantoms.strict", "true")
+      .config("spark.phantoms.minSavings", "-1")
+      .config("spark.phantoms.lfta.memory", "1m")
+      .config("spark.phantoms.stats.observe", "true")
+      .config("spark.sql.shuffle.partitions", "2")
+      .getOrCreate()
+    spark.range(0, 600000, 1, 4).selectExpr(
+      "int(id * 7919 % 200003) a",
+      "if(id % 11 = 0, null, concat('some longer text to fill memory ', id % 150001)) b",
+      "int(id % 13) c",
+      "id v",
+      "cast(id as decimal(30, 3)) d"
+    ).createOrReplaceTempView("t")
+  }
+
+  override def afterAll(): Unit = spark.stop()
+
+  private def nodes(plan: SparkPlan): Seq[SparkPlan] = plan match {
+    case a: AdaptiveSparkPlanExec => nodes(a.executedPlan)
+    case s: QueryStageExec => nodes(s.plan)
+    case other => other +: other.children.flatMap(nodes)
+  }
+
+  /** Order-free content of a result that is too large to collect under this little memory. */
+  private def fingerprint(df: DataFrame): (Seq[Any], DataFrame) = {
+    val row = df.columns.map(c => s"`$c`").mkString("xxhash64(", ", ", ")")
+    val summary = df.selectExpr(s"$row h").selectExpr("count(*)", "sum(cast(h as decimal(38)))", "bit_xor(h)")
+    (summary.collect().head.toSeq, summary)
+  }
+
+  /** @return the operators that ran */
+  private def same(sql: String): Seq[SparkPlan] = {
+    spark.conf.set("spark.phantoms.enabled", "false")
+    val (plain, _) = fingerprint(spark.sql(sql))
+    spark.conf.set("spark.phantoms.enabled", "true")
+    val (ours, df) = fingerprint(spark.sql(sql))
+    assert(ours == plain)
+    nodes(df.queryExecution.executedPlan)
+  }
+
+  private def check(sql: String): Assertion = {
+    val found = same(sql).collect { case m: SharedMergeExec => m }
+    assert(found.size == 1)
+    assert(found.head.metrics("spilledBytes").value > 0, "nothing went to disk")
+  }
+
+  private def checkTiers(sql: String, chained: Boolean): Assertion = {
+    TwoTiers.chosen = TwoTiers.configuration(_, _.take(1), chained)
+    spark.conf.set("spark.phantoms.secondTier.enabled", "true")
+    try {
+      val found = same(sql).collect { case t: TierExec => t }
+      assert(found.size == 1)
+      assert(found.head.metrics("spilledBytes").value > 0, "nothing went to disk between the shuffles")
+      assert(found.head.metrics("shipped").value > 0)
+    } finally spark.conf.set("spark.phantoms.secondTier.enabled", "false")
+  }
+
+  test("between the shuffles: a cube with strings and wide decimals, and a global group") {
+    val cube =
+      "select a, b, c, count(*) n, sum(v) s, sum(d) sd, min(b) mb, grouping_id() g from t group by cube(a, b, c)"
+    checkTiers(cube, chained = false)
+    checkTiers(cube, chained = true)
+  }
+
+  test("between the shuffles: numbers only, without generated code") {
+    spark.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+    try checkTiers("select a, v, c, count(*) n, max(d) s from t group by cube(a, v, c)", chained = false)
+    finally spark.conf.unset("spark.sql.codegen.factoryMode")
+  }
+
+  test("a cube with strings and wide decimals") {
+    check("select a, b, c, count(*) n, sum(v) s, sum(d) sd, min(b) mb, grouping_id() g from t group by cube(a, b, c)")
+  }
+
+  test("groups that were merged on disk are observed, each once") {
+    val files = java.nio.file.Files.createTempDirectory("phantoms-disk").resolve("t").toString
+    spark.conf.set("spark.phantoms.enabled", "false")
+    spark.table("t").where("v < 400000").write.parquet(files)
+    spark.read.parquet(files).createOrReplaceTempView("stored")
+    StatsApi.statsClear(spark)
+    check("select a, b, c, count(*) n, sum(d) sd, grouping_id() g from stored group by cube(a, b, c)")
+    val found = ObservationStore.of(spark.sparkContext).all("")
+    assert(found.size == 1)
+    val groups = found.head.observation.groups.map { case (keys, n) => keys.map(found.head.names) -> n }
+    spark.conf.set("spark.phantoms.enabled", "false")
+    try {
+      val truth = Seq("a", "b", "c").toSet.subsets().filter(_.nonEmpty).map { set =>
+        set -> spark.sql(s"select count(*) from (select distinct ${set.mkString(", ")} from stored)").head().getLong(0)
+      }
+      assert(groups == truth.map { case (set, n) => set -> n.toDouble }.toMap)
+      assert(found.head.observation.rows.contains(400000.0))
+    } finally spark.conf.set("spark.phantoms.enabled", "true")
+  }
+
+  test("a rollup: every relation derived from the one above it") {
+    check("select a, c, b, count(b) n, max(v) s, avg(d) m, grouping_id() g from t group by rollup(a, c, b)")
+  }
+
+  test("a union with a global branch over no row left") {
+    check(
+      "select a, v, count(*) n from t group by a, v union all select c, v, count(*) from t group by c, v " +
+        "union all select null, null, count(*) from t"
+    )
+  }
+
+  test("numbers only, one value of the shard key") {
+    check("select a, v, count(*) n, sum(v) s from t group by grouping sets ((a, v), (a), (v), ())")
+  }
+
+  test("totals beyond their range are still known to be") {
+    // Of one sign each, so that no order of additions comes back into range.
+    val sums = "try_sum(if(a % 2 = 0, 9223372036854775807 - v, v)) s, try_sum(9223372036854775807 - v) u, " +
+      "try_sum(if(a % 2 = 0, 99999999999999999999999999999999999999, d)) sd, sum(int(v)) i"
+    check(s"select a, b, count(*) n, $sums from t group by grouping sets ((a, b), (a), ())")
+  }
+
+  test("without generated code") {
+    spark.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+    try check("select a, b, count(*) n, sum(v) s, max(d) m, min(b) l from t group by cube(a, b)")
+    finally spark.conf.unset("spark.sql.codegen.factoryMode")
+  }
+}
