@@ -1,6 +1,7 @@
 package io.phantoms.spark.decide
 
 import io.phantoms.spark.conf.{OfApplication, PhantomsSettings, PlanningMemory, SamplingOptions}
+import io.phantoms.spark.detect.DeclineReason.NoBenefit
 import io.phantoms.spark.detect.Workload
 import io.phantoms.spark.model.{Choice, Configuration, Notation, Problem}
 import io.phantoms.spark.run.TaskShare
@@ -21,6 +22,23 @@ trait Choosing {
 
   /** Which relations to maintain, or none. */
   def choose(session: SparkSession, problem: Problem, settings: PhantomsSettings): Choice
+
+  /** Whether the workload is shared, and how; `subject` names its operator. */
+  final def decide(
+      session: SparkSession,
+      subject: String,
+      workload: Workload,
+      settings: PhantomsSettings
+  ): Decision = {
+    val problem = this.problem(session, workload, settings)
+    val choice = choose(session, problem, settings)
+    choice.configuration match {
+      case Some(configuration) =>
+        val (notation, legend) = (Choosing.notation(problem, configuration), Choosing.legend(problem))
+        Shared(subject, workload, configuration, choice, notation, problem, legend)
+      case None => Declined(subject, NoBenefit(choice.cost, choice.costWithout))
+    }
+  }
 }
 
 /** What a session gets: estimated statistics, and the chooser. */

@@ -6,7 +6,7 @@ import scala.collection.mutable
 import scala.util.control.NonFatal
 
 import io.phantoms.spark.conf.{PhantomsConf, PhantomsSettings, PlanningMemory}
-import io.phantoms.spark.decide.{Choosing, Decision, DecisionRecorder, Declined, Shared}
+import io.phantoms.spark.decide.{Admission, Decision, DecisionRecorder, Declined, Shared}
 import io.phantoms.spark.detect.DeclineReason._
 import io.phantoms.spark.detect.{Candidate, DeclineReason, DetectionOptions, Detector, Workload}
 import io.phantoms.spark.keep.Kept
@@ -66,10 +66,11 @@ final class PhantomsRule(
     } else {
       val settings = PhantomsConf.read(conf, message => warnOnce(message, message))
       PhantomsConf.unknown(conf).foreach { case (key, message) => warnOnce(key, message) }
-      if (!settings.enabled) leave(plan, Disabled(PhantomsConf.Enabled.key))
-      else if (plan.isStreaming) leave(plan, Streaming)
-      else if (!plan.exists(_.isInstanceOf[Aggregate])) plan
-      else guarded(plan, settings)
+      Admission.refusal(plan, settings) match {
+        case Some(reason) => leave(plan, reason)
+        case None if !plan.exists(_.isInstanceOf[Aggregate]) => plan
+        case None => guarded(plan, settings)
+      }
     }
 
   /** A bug of ours is no reason for a query to fail. */
@@ -130,28 +131,24 @@ final class PhantomsRule(
       }
     }
 
-    private def shareWorkload(subject: String, workload: Workload): Option[LogicalPlan] = {
-      val problem = sharing.problem(session, workload, settings)
-      val choice = sharing.choose(session, problem, settings)
-      choice.configuration match {
-        case Some(configuration) =>
-          val notation = Choosing.notation(problem, configuration)
+    private def shareWorkload(subject: String, workload: Workload): Option[LogicalPlan] =
+      sharing.decide(session, subject, workload, settings) match {
+        case shared: Shared =>
           // Statistics describe the input as the user wrote it; only now may it be rewritten itself.
           val input = plan(workload.base)
-          sharing.build(workload.copy(base = input), problem, configuration, notation) match {
+          val rewritten = workload.copy(base = input)
+          sharing.build(rewritten, shared.problem, shared.configuration, shared.notation) match {
             case Right(built) =>
-              val legend = Choosing.legend(problem)
-              decisions += Shared(subject, workload, configuration, choice, notation, problem, legend)
+              decisions += shared
               Some(built)
             case Left(reason) =>
               decisions += Declined(subject, reason)
               None
           }
-        case None =>
-          decisions += Declined(subject, NoBenefit(choice.cost, choice.costWithout))
+        case declined: Declined =>
+          decisions += declined
           None
       }
-    }
   }
 
   private def leave(plan: LogicalPlan, reason: DeclineReason): LogicalPlan = {
