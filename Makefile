@@ -12,7 +12,7 @@ RESUME ?=
 QUERIES ?= 500
 SF ?= 1
 
-.PHONY: demo bench tpcds bench-tables bench-encodings bench-chooser sweep papers papers-smap papers-trees papers-windows test soak test-delta \
+.PHONY: demo bench tpcds bench-tables bench-encodings bench-chooser sweep papers papers-smap papers-trees papers-windows test test-long soak test-delta \
   lint-scala test-scala test-python lint jar docs-conf clean help
 
 help:
@@ -27,6 +27,7 @@ help:
 	@echo "make bench-encodings PARQUET=dir SQL=file"
 	@echo "                                    what a query's blocks weigh, and what encoding them costs"
 	@echo "make test                           Scala and Python suites and linters"
+	@echo "make test-long                      the same with every combination of settings and ten times the random queries"
 	@echo "make soak [QUERIES=500]             different queries in a driver of 1 GiB: what stays in memory"
 	@echo "make test-delta                     Delta Lake and the plugin in one session (downloads Delta)"
 	@echo "make jar | docs-conf | clean"
@@ -86,13 +87,21 @@ papers-trees:
 papers-windows:
 	./build/sbt "lab/Test/runMain io.phantoms.spark.lab.windows.papers.WindowPapers benchmarks/papers/results docs/papers"
 
-test: lint lint-scala test-scala test-python
+# Scala first: it leaves the jar behind that the editable install and the Python tests need.
+test: test-scala lint test-python
 
 lint-scala:
 	./build/sbt scalafmtCheckAll bench/scalafmtCheck scalafmtSbtCheck
 
+# One sbt for the linter, the tests and the jar; what fails does not keep the others from running.
 test-scala:
-	./build/sbt test bench/compile
+	rm -rf scala-plugin/*/target/test-reports
+	./build/sbt $(SBT_FLAGS) "all plugin/package bench/compile scalafmtCheckAll bench/scalafmtCheck scalafmtSbtCheck test"; \
+	  status=$$?; $(PYTHON) build/slowest; exit $$status
+
+# The full product of settings where `make test` takes turns, more random configurations and more random queries.
+test-long:
+	$(MAKE) test SBT_FLAGS="-Dphantoms.matrix.full=true -Dphantoms.configurations=6 -Dphantoms.fuzz=600"
 
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff check python tests examples
@@ -100,7 +109,7 @@ lint: $(VENV)/.dev
 	$(VENV)/bin/mypy
 
 test-python: $(VENV)/.dev jar
-	$(PY) -m pytest
+	$(PY) -m pytest --durations=20
 
 # Short forms are in the suites: PlanningMemorySuite weighs what stays.
 soak: $(VENV)/.dev jar

@@ -68,20 +68,19 @@ object PhantomsBuild {
 
   val sparkTests: Seq[Setting[_]] = Seq(
     Test / fork := true,
-    // Two JVMs beside each other, one suite each at a time: much of a suite waits for the one thread that plans. Which suites go
-    // together is a matter of both taking about as long.
+    // Two JVMs beside each other, one suite each at a time: much of a suite waits for the one thread that plans.
     Test / parallelExecution := true,
     Test / testGrouping := {
       val options = (Test / forkOptions).value
-      val first = Seq("oracle", "stats").map(p => s"io.phantoms.spark.$p.")
-      val (some, others) = (Test / definedTests).value.partition(t => first.exists(t.name.startsWith))
-      Seq("oracle and stats" -> some, "others" -> others).map { case (name, tests) =>
-        Tests.Group(name, tests, Tests.SubProcess(options))
+      balanced((Test / definedTests).value).zipWithIndex.map { case (tests, i) =>
+        Tests.Group(s"group ${i + 1}", tests, Tests.SubProcess(options))
       }
     },
     Test / baseDirectory := (ThisBuild / baseDirectory).value,
     Test / javaOptions ++= Seq(
       "-Xmx4g",
+      // Plans and compiled sources are young garbage: in a small nursery it is copied, and a tenth of the time goes there.
+      "-Xmn768m",
       "-Xss4m",
       // Suites compile thousands of classes and run each for milliseconds: the optimizing compiler costs more than it gains.
       "-XX:TieredStopAtLevel=1",
@@ -89,6 +88,8 @@ object PhantomsBuild {
       "-XX:ReservedCodeCacheSize=512m",
       "-Dspark.testing=1",
       "-Dspark.ui.enabled=false",
+      // The same class is compiled once for all suites of a JVM: variants of a query share most of theirs.
+      "-Dspark.sql.codegen.cache.maxEntries=3000",
       "-Dlog4j2.level=WARN",
       "-XX:+IgnoreUnrecognizedVMOptions",
       "--add-modules=jdk.incubator.vector",
@@ -98,8 +99,52 @@ object PhantomsBuild {
       "-Duser.timezone=UTC"
     ) ++ opened.map(open) ++
       // Knobs of the suites, such as phantoms.fuzz, reach the forked JVM.
-      sys.props.collect { case (k, v) if k.startsWith("phantoms.") => s"-D$k=$v" }
+      sys.props.collect { case (k, v) if k.startsWith("phantoms.") => s"-D$k=$v" } ++
+      Seq(s"-Dphantoms.matrix.seed=$matrixSeed")
   )
+
+  /**
+   * Where suites take turns at the settings that they combine, which are whose turn: others with every commit, unless
+   * `-Dphantoms.matrix.seed=N` says.
+   */
+  private lazy val matrixSeed: Long = {
+    val seed = sys.props.get("phantoms.matrix.seed").filter(_.nonEmpty).map(_.toLong).getOrElse {
+      val commit = scala.util.Try(scala.sys.process.Process(Seq("git", "rev-parse", "HEAD")).!!(quiet).trim).toOption
+      commit.filter(_.matches("[0-9a-f]{8,}")).fold(0L)(c => java.lang.Long.parseLong(c.take(7), 16))
+    }
+    println(s"phantoms.matrix.seed=$seed")
+    seed
+  }
+  private lazy val quiet = scala.sys.process.ProcessLogger(_ => ())
+
+  /** Suites whose queries are the same and whose classes, once compiled, serve all of them. */
+  private val families =
+    Seq("AggregateTraps|TinyMemoryTraps|TinyPoolTraps", "GroupingSetTraps", "UnionTraps").map(_.r)
+
+  /**
+   * Two groups that take about as long, by `project/suite-times`: what suites took when `build/slowest --write` was last
+   * run. The longest go first; suites that have a family stay with it.
+   */
+  private def balanced(tests: Seq[TestDefinition]): Seq[Seq[TestDefinition]] = {
+    def simple(t: TestDefinition): String = t.name.split('.').last
+    val known = file("project/suite-times")
+    // A source distribution has none.
+    val times = (if (known.exists) IO.readLines(known) else Nil).map(_.split(' ')).collect {
+      case Array(name, seconds) =>
+        name -> seconds.toDouble
+    }.toMap
+    def time(ts: Seq[TestDefinition]): Double = ts.map(t => times.getOrElse(simple(t), 1.0)).sum
+    val units = tests.groupBy(t =>
+      families.indexWhere(_.findFirstIn(t.name).isDefined) match {
+        case -1 => t.name
+        case family => family.toString
+      }
+    ).values.toSeq.map(_.sortBy(t => (-time(Seq(t)), t.name))).sortBy(u => (-time(u), u.head.name))
+    units.foldLeft(Seq.fill(2)(Seq.empty[TestDefinition])) { (groups, unit) =>
+      val least = groups.indices.minBy(i => time(groups(i)))
+      groups.updated(least, groups(least) ++ unit)
+    }
+  }
 
   // What Spark's own launcher opens on Java 17 (JavaModuleOptions), needed when tests are forked without it.
   private lazy val opened = Seq(

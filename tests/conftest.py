@@ -28,6 +28,10 @@ LOCAL = {
     "spark.phantoms.strict": "true",
 }
 
+# JVMs of tests live for seconds, in which the optimizing compiler and the parallel collector cost more than they gain.
+# Taken up by whatever starts a driver: the session of this process as well as processes of their own.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
 Run = subprocess.CompletedProcess[str]
 
 

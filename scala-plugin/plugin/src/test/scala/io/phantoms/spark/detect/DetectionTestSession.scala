@@ -4,6 +4,8 @@ import java.nio.file.Files
 
 import scala.util.Random
 
+import io.phantoms.spark.TestSessions
+
 import org.apache.spark.sql.{DataFrame, Row, SparkSession}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -28,15 +30,10 @@ trait DetectionTestSession extends BeforeAndAfterAll { this: Suite =>
 
   override def beforeAll(): Unit = {
     super.beforeAll()
-    SparkSession.getActiveSession.foreach(_.stop())
-    spark = SparkSession
-      .builder()
-      .master("local[2]")
-      .config("spark.sql.shuffle.partitions", 2)
-      .config("spark.sql.planChangeValidation", true)
-      .config("spark.sql.warehouse.dir", Files.createTempDirectory("phantoms-warehouse").toString)
-      .withExtensions(_.injectPreCBORule(_ => PlanCapture))
-      .getOrCreate()
+    spark = TestSessions.start(
+      Map("spark.sql.shuffle.partitions" -> "2", "spark.sql.planChangeValidation" -> "true"),
+      extensions = _.injectPreCBORule(_ => PlanCapture)
+    )
     val folder = Files.createTempDirectory("phantoms-detect").toString
     DetectionTestSession.rows(spark).write.parquet(s"$folder/t")
     spark.read.parquet(s"$folder/t").createOrReplaceTempView("t")
@@ -53,7 +50,7 @@ trait DetectionTestSession extends BeforeAndAfterAll { this: Suite =>
   }
 
   override def afterAll(): Unit =
-    try spark.stop()
+    try TestSessions.end(spark)
     finally super.afterAll()
 
   /** The optimised plan as our rule would see it. */

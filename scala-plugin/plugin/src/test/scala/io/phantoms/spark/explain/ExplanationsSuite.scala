@@ -2,6 +2,7 @@ package io.phantoms.spark.explain
 
 import java.nio.file.Files
 
+import io.phantoms.spark.TestSessions
 import io.phantoms.spark.api.PhantomsApi
 import io.phantoms.spark.decide.{Declined, Shared}
 import io.phantoms.spark.physical.SharedMerge
@@ -19,19 +20,17 @@ class ExplanationsSuite extends AnyFunSuite with BeforeAndAfterAll {
 
   override def beforeAll(): Unit = {
     super.beforeAll()
-    SparkSession.getActiveSession.foreach(_.stop())
-    spark = SparkSession
-      .builder()
-      .master("local[2]")
-      .config("spark.sql.extensions", "io.phantoms.spark.PhantomsExtensions")
-      .config("spark.sql.shuffle.partitions", 2)
-      .config("spark.phantoms.strict", true)
-      // One query must not change the plan of the next.
-      .config("spark.phantoms.stats.observe", false)
-      .config("spark.phantoms.minSavings", -1)
-      .config("spark.sql.planChangeValidation", true)
-      .config("spark.sql.warehouse.dir", Files.createTempDirectory("phantoms-warehouse").toString)
-      .getOrCreate()
+    spark = TestSessions.start(
+      Map(
+        "spark.sql.extensions" -> "io.phantoms.spark.PhantomsExtensions",
+        "spark.sql.shuffle.partitions" -> "2",
+        "spark.phantoms.strict" -> "true",
+        // One query must not change the plan of the next.
+        "spark.phantoms.stats.observe" -> "false",
+        "spark.phantoms.minSavings" -> "-1",
+        "spark.sql.planChangeValidation" -> "true"
+      )
+    )
     val folder = Files.createTempDirectory("phantoms-explain").toString
     spark.range(5000).selectExpr("id % 7 as srcip", "id % 11 as dstip", "id % 3 as port", "id as octets")
       .write.parquet(s"$folder/flows")
@@ -39,7 +38,7 @@ class ExplanationsSuite extends AnyFunSuite with BeforeAndAfterAll {
   }
 
   override def afterAll(): Unit =
-    try spark.stop()
+    try TestSessions.end(spark)
     finally super.afterAll()
 
   private val sets =

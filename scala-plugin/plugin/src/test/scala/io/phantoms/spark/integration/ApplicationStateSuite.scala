@@ -1,6 +1,6 @@
 package io.phantoms.spark.integration
 
-import io.phantoms.spark.stats.{PlanningMemory, StatsApi}
+import io.phantoms.spark.api.StatsApi
 
 import org.apache.spark.sql.classic.SparkSession
 import org.scalatest.funsuite.AnyFunSuite
@@ -41,14 +41,13 @@ class ApplicationStateSuite extends AnyFunSuite with PluginSession {
   test("the next application of the process starts with nothing") {
     StatsApi.statsSetRows(spark, "flows", 7.0)
     sharedBy(spark)
-    val before = memory
-    assert(before.supplied.all.nonEmpty && before.choices.size > 0)
+    val before = memory.choices
+    assert(memory.supplied.all.nonEmpty && before.size > 0)
     spark.stop()
     spark = SparkSession.builder().master(master).withExtensions(extensions).config(PluginSession.confs)
       .getOrCreate().asInstanceOf[SparkSession]
     views(spark)
-    assert(memory ne before)
+    assert(memory.choices ne before)
     assert(memory.supplied.all.isEmpty && memory.choices.size == 0 && memory.observations.all("").isEmpty)
-    assert(memory.choices eq memory.choices)
   }
 }

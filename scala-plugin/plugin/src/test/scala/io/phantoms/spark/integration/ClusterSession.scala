@@ -21,6 +21,8 @@ trait ClusterSession extends PluginSession { this: Suite =>
   override protected def confs: Map[String, String] = Map(
     "spark.executor.extraClassPath" -> System.getProperty("java.class.path"),
     "spark.executor.memory" -> "1g",
+    // Executors live for seconds: as in the driver, the optimizing compiler costs more than it gains.
+    "spark.executor.extraJavaOptions" -> "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto",
     "spark.sql.shuffle.partitions" -> "4",
     // Spark's default outside of tests. Otherwise shuffle files go before the job that `rdd` makes reads them.
     "spark.sql.classic.shuffleDependency.fileCleanup.enabled" -> "false",

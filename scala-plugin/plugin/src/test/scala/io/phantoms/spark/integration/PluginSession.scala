@@ -2,11 +2,11 @@ package io.phantoms.spark.integration
 
 import java.nio.file.Files
 
-import io.phantoms.spark.{ApplicationMemory, PhantomsExtensions}
+import io.phantoms.spark.{ApplicationMemory, PhantomsExtensions, TestSessions}
 import io.phantoms.spark.detect.{DetectionTestSession, WorkloadOracle}
 import io.phantoms.spark.physical.{LftaExec, SharedMerge, SharedMergeExec}
 
-import org.apache.spark.sql.{Row, SparkSession => AnySession, SparkSessionExtensions}
+import org.apache.spark.sql.{Row, SparkSessionExtensions}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic.{DataFrame, SparkSession}
 import org.apache.spark.sql.execution.SparkPlan
@@ -28,12 +28,11 @@ trait PluginSession extends BeforeAndAfterAll with Assertions with AdaptiveSpark
 
   override def beforeAll(): Unit = {
     super.beforeAll()
-    AnySession.getActiveSession.foreach(_.stop())
-    AnySession.getDefaultSession.foreach(_.stop())
-    val builder = SparkSession.builder().master(master).withExtensions(extensions)
-    (PluginSession.confs ++ Map("spark.sql.warehouse.dir" -> s"$folder/warehouse") ++ confs)
-      .foreach { case (k, v) => builder.config(k, v) }
-    spark = builder.getOrCreate()
+    spark = TestSessions.start(
+      PluginSession.confs + ("spark.sql.warehouse.dir" -> s"$folder/warehouse") ++ confs,
+      master,
+      extensions
+    )
     DetectionTestSession.rows(spark).write.parquet(s"$folder/t")
     PluginSession.flows(spark, 20000, 4).write.parquet(s"$folder/flows")
     views(spark)
@@ -46,7 +45,7 @@ trait PluginSession extends BeforeAndAfterAll with Assertions with AdaptiveSpark
     Seq("t", "flows").foreach(n => session.read.parquet(s"$folder/$n").createOrReplaceTempView(n))
 
   override def afterAll(): Unit =
-    try if (spark != null) spark.stop()
+    try TestSessions.end(spark)
     finally super.afterAll()
 
   protected def withConf[T](pairs: (String, String)*)(body: => T): T = {
@@ -102,11 +101,9 @@ trait PluginSession extends BeforeAndAfterAll with Assertions with AdaptiveSpark
 
 object PluginSession {
   val confs: Map[String, String] = Map(
-    "spark.ui.enabled" -> "false",
     "spark.sql.shuffle.partitions" -> "3",
     "spark.sql.session.timeZone" -> "UTC",
     "spark.sql.planChangeValidation" -> "true",
-    "spark.unsafe.exceptionOnMemoryLeak" -> "true",
     "spark.phantoms.minSavings" -> "-1",
     // One query must not change the plan of the next.
     "spark.phantoms.stats.observe" -> "false",

@@ -1,8 +1,6 @@
 package io.phantoms.spark.oracle
 
-import java.nio.file.Files
-
-import io.phantoms.spark.PhantomsExtensions
+import io.phantoms.spark.{PhantomsExtensions, TestSessions}
 import io.phantoms.spark.conf.PhantomsConf
 import io.phantoms.spark.decide.Declined
 import io.phantoms.spark.explain.Explanations
@@ -34,29 +32,20 @@ trait DifferentialSuite extends BeforeAndAfterAll with Assertions { this: Suite 
 
   override def beforeAll(): Unit = {
     super.beforeAll()
-    SparkSession.getActiveSession.foreach(_.stop())
-    SparkSession.getDefaultSession.foreach(_.stop())
-    SparkSession.clearActiveSession()
-    SparkSession.clearDefaultSession()
-    val builder = SparkSession.builder().master("local[2]")
     val confs = Map(
       "spark.sql.extensions" -> extensions,
       "spark.sql.shuffle.partitions" -> "3",
       "spark.sql.planChangeValidation" -> "true",
-      "spark.unsafe.exceptionOnMemoryLeak" -> "true",
-      "spark.ui.enabled" -> "false",
-      "spark.sql.warehouse.dir" -> Files.createTempDirectory("phantoms-warehouse").toString,
       PhantomsConf.Strict.key -> "true",
       PhantomsConf.ObserveStats.key -> "true",
       PhantomsConf.MinSavings.key -> "-1e9"
     ) ++ sessionConf
-    confs.foreach { case (k, v) => builder.config(k, v) }
-    spark = builder.getOrCreate()
+    spark = TestSessions.start(confs)
     createTables()
   }
 
   override def afterAll(): Unit =
-    try if (spark != null) spark.stop()
+    try TestSessions.end(spark)
     finally super.afterAll()
 
   protected def withConf[T](pairs: (String, String)*)(body: => T): T = {

@@ -11,16 +11,18 @@ trait InterpretedVariants extends DifferentialSuite { this: Suite =>
 }
 
 /** Queries over every type, interpreted and not, from batches and rows. */
-class InterpretedSuite extends AnyFunSuite with DifferentialSuite {
+class InterpretedSuite extends AnyFunSuite with TakesTurns {
   override protected def createTables(): Unit = OracleTables.create(spark)
 
-  override protected def variants: Seq[Variant] = for {
-    mode <- Seq("NO_CODEGEN", "FALLBACK")
-    adaptive <- Seq("true", "false")
-  } yield Variant(
-    s"$mode, adaptive $adaptive",
-    Seq("spark.sql.codegen.factoryMode" -> mode, "spark.sql.adaptive.enabled" -> adaptive)
-  )
+  override protected def turns: IndexedSeq[Seq[Variant]] = IndexedSeq(
+    Seq("NO_CODEGEN" -> "true", "FALLBACK" -> "false"),
+    Seq("NO_CODEGEN" -> "false", "FALLBACK" -> "true")
+  ).map(_.map { case (mode, adaptive) =>
+    Variant(
+      s"$mode, adaptive $adaptive",
+      Seq("spark.sql.codegen.factoryMode" -> mode, "spark.sql.adaptive.enabled" -> adaptive)
+    )
+  })
 
   private val queries = OracleTables.queries ++ Seq(
     // One error each: of two, the faster task's would be reported.
@@ -31,15 +33,15 @@ class InterpretedSuite extends AnyFunSuite with DifferentialSuite {
   )
 
   for {
-    (name, sql) <- queries
-    input <- OracleTables.inputs
-    ansi <- Seq("true", "false")
+    ((name, sql), q) <- queries.zipWithIndex
+    (input, i) <- OracleTables.inputs.zipWithIndex
+    (ansi, a) <- Seq("true", "false").zipWithIndex
   } test(s"$name over $input, ANSI $ansi") {
     OracleTables.use(spark, input)
     withConf("spark.sql.ansi.enabled" -> ansi) {
       val error = Option.when(name.startsWith("error"))(plain(spark.sql(sql)).result.left.toOption).flatten
       assert(error.isDefined == (name.startsWith("error") && ansi == "true"))
-      checkSharedSql(sql, fails = error)
+      onTurn(q + i + a)(checkSharedSql(sql, fails = error))
     }
   }
 

@@ -4,18 +4,20 @@ import io.phantoms.spark.conf.PhantomsConf
 
 import org.scalatest.funsuite.AnyFunSuite
 
-/** A few queries of each kind under every combination of ANSI, adaptive execution, form of the input and algorithm. */
-class MatrixSuite extends AnyFunSuite with DifferentialSuite {
+/** A few queries of each kind under ANSI mode or not, adaptive execution, forms of the input and algorithms. */
+class MatrixSuite extends AnyFunSuite with TakesTurns {
   override protected def createTables(): Unit = OracleTables.create(spark)
 
   // SMAP's other algorithms differ in their configurations alone, which RandomConfigurations varies more widely.
-  override protected def variants: Seq[Variant] = for {
-    algorithm <- Seq("auto", "gc", "gp", "epes")
-    adaptive <- if (Seq("auto", "gc").contains(algorithm)) Seq("true", "false") else Seq("true")
-  } yield Variant(
-    s"adaptive $adaptive, chooser $algorithm",
-    Seq("spark.sql.adaptive.enabled" -> adaptive, PhantomsConf.Chooser.key -> algorithm)
-  )
+  override protected def turns: IndexedSeq[Seq[Variant]] = IndexedSeq(
+    Seq("auto" -> "true", "gc" -> "false", "gp" -> "true"),
+    Seq("auto" -> "false", "gc" -> "true", "epes" -> "true")
+  ).map(_.map { case (algorithm, adaptive) =>
+    Variant(
+      s"adaptive $adaptive, chooser $algorithm",
+      Seq("spark.sql.adaptive.enabled" -> adaptive, PhantomsConf.Chooser.key -> algorithm)
+    )
+  })
 
   private val queries = Seq(
     "cube" -> "select a, b, dt, count(*), sum(c), avg(x), min(b), max(d) from t group by cube(a, b, dt)",
@@ -30,12 +32,12 @@ class MatrixSuite extends AnyFunSuite with DifferentialSuite {
   )
 
   for {
-    (name, sql) <- queries
-    input <- OracleTables.inputs
-    ansi <- Seq("true", "false")
+    ((name, sql), q) <- queries.zipWithIndex
+    (input, i) <- OracleTables.inputs.zipWithIndex
+    (ansi, a) <- Seq("true", "false").zipWithIndex
   } test(s"$name over $input, ANSI $ansi") {
     OracleTables.use(spark, input)
-    withConf("spark.sql.ansi.enabled" -> ansi)(checkSharedSql(sql))
+    onTurn(q + i + a)(withConf("spark.sql.ansi.enabled" -> ansi)(checkSharedSql(sql)))
   }
 
   test("a check of a plugin that does nothing fails") {

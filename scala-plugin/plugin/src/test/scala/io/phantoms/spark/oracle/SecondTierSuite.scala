@@ -8,7 +8,7 @@ import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Relations of the second tier, whatever their types: the rows are plain Spark's, and the first shuffle runs once. */
-class SecondTierSuite extends AnyFunSuite with DifferentialSuite with AdaptiveSparkPlanHelper {
+class SecondTierSuite extends AnyFunSuite with TakesTurns with AdaptiveSparkPlanHelper {
   override protected def extensions: String = classOf[TwoTiersExtensions].getName
   override protected def sessionConf: Map[String, String] =
     super.sessionConf + ("spark.phantoms.stats.sample.enabled" -> "false")
@@ -21,19 +21,25 @@ class SecondTierSuite extends AnyFunSuite with DifferentialSuite with AdaptiveSp
       (TwoTiers.configuration(_, _.takeRight(1), chained = true))
   )
 
-  override protected def variants: Seq[Variant] = for {
-    (label, configuration) <- configurations
-    (adaptive, mode) <- Seq("true" -> "FALLBACK", "false" -> "FALLBACK", "true" -> "NO_CODEGEN")
-  } yield Variant(
-    s"the finest relation shipped $label, adaptive $adaptive, $mode",
-    Seq("spark.sql.adaptive.enabled" -> adaptive, "spark.sql.codegen.factoryMode" -> mode),
-    () => TwoTiers.chosen = configuration
-  )
+  private val modes = IndexedSeq("true" -> "FALLBACK", "false" -> "FALLBACK", "true" -> "NO_CODEGEN")
 
-  for ((name, sql) <- OracleTables.queries; input <- OracleTables.inputs) test(s"$name over $input") {
-    OracleTables.use(spark, input)
-    checkSharedSql(sql)
+  // A Latin square: each turn has every configuration and every mode once.
+  override protected def turns: IndexedSeq[Seq[Variant]] = modes.indices.map { turn =>
+    configurations.zipWithIndex.map { case ((label, configuration), i) =>
+      val (adaptive, mode) = modes((i + turn) % modes.size)
+      Variant(
+        s"the finest relation shipped $label, adaptive $adaptive, $mode",
+        Seq("spark.sql.adaptive.enabled" -> adaptive, "spark.sql.codegen.factoryMode" -> mode),
+        () => TwoTiers.chosen = configuration
+      )
+    }
   }
+
+  for (((name, sql), q) <- OracleTables.queries.zipWithIndex; (input, i) <- OracleTables.inputs.zipWithIndex)
+    test(s"$name over $input") {
+      OracleTables.use(spark, input)
+      onTurn(q + i)(checkSharedSql(sql))
+    }
 
   test("inputs without a row and without a file") {
     Seq("none", "nothing").foreach { t =>
@@ -57,15 +63,15 @@ class SecondTierSuite extends AnyFunSuite with DifferentialSuite with AdaptiveSp
   private val cube = cubeOf("t_parquet")
 
   test("what consumes it: order, limits, joins, caches, files") {
-    checkSharedSql(s"select * from ($cube) order by n desc, s, a, b, z limit 20", ordered = true)
-    checkSharedSql(s"select count(*) from (select * from ($cube) limit 7)")
-    checkSharedSql(s"select x.a, y.n, x.m from ($cube) x join ($cube) y on x.a = y.a and x.n = y.n")
-    checkSharedSql(s"select a, sum(n) from ($cube) where b is null group by a")
-    checkSharedSql(s"select a, (select max(n) from ($cube)) from ($cube) where z = 1")
+    onTurn(0)(checkSharedSql(s"select * from ($cube) order by n desc, s, a, b, z limit 20", ordered = true))
+    onTurn(1)(checkSharedSql(s"select count(*) from (select * from ($cube) limit 7)"))
+    onTurn(2)(checkSharedSql(s"select x.a, y.n, x.m from ($cube) x join ($cube) y on x.a = y.a and x.n = y.n"))
+    onTurn(3)(checkSharedSql(s"select a, sum(n) from ($cube) where b is null group by a"))
+    onTurn(4)(checkSharedSql(s"select a, (select max(n) from ($cube)) from ($cube) where z = 1"))
+    val expected = plain(spark.sql(cube))
     variants.foreach { v =>
       v.prepare()
       withConf(v.confs: _*) {
-        val expected = plain(spark.sql(cube))
         val folder = java.nio.file.Files.createTempDirectory("phantoms-tiers").toString
         spark.sql(cube).write.mode("overwrite").parquet(folder)
         val cached = spark.sql(cube).cache()
@@ -87,7 +93,7 @@ class SecondTierSuite extends AnyFunSuite with DifferentialSuite with AdaptiveSp
   }
 
   test("the map side runs once, and the metrics tell of both tiers") {
-    for (v <- variants; input <- OracleTables.inputs) {
+    for ((input, i) <- OracleTables.inputs.zipWithIndex; v <- onTurn(i)(variants)) {
       v.prepare()
       withConf(v.confs: _*) {
         val df = spark.sql(cubeOf(s"t_$input"))

@@ -1,5 +1,8 @@
 package io.phantoms.spark.run
 
+import scala.collection.mutable
+
+import io.phantoms.spark.TestSessions
 import io.phantoms.spark.api.StatsApi
 import io.phantoms.spark.oracle.{TwoTiers, TwoTiersExtensions}
 import io.phantoms.spark.physical.{SharedMergeExec, TierExec}
@@ -14,22 +17,22 @@ import org.scalatest.funsuite.AnyFunSuite
 /** Relations that outgrow the memory of their reduce task: same rows, and the metrics prove that the disk was used. */
 final class MergeOnDiskSuite extends AnyFunSuite with BeforeAndAfterAll {
   private var spark: SparkSession = _
+  private val Mode = "spark.sql.codegen.factoryMode"
 
   override def beforeAll(): Unit = {
-    SparkSession.getActiveSession.foreach(_.stop())
-    spark = SparkSession.builder().master("local[2]")
-      .config("spark.ui.enabled", "false")
-      .config("spark.testing.memory", 48L << 20)
-      .config("spark.testing.reservedMemory", 0L)
-      .config("spark.unsafe.exceptionOnMemoryLeak", "true")
-      .config("spark.sql.extensions", classOf[TwoTiersExtensions].getName)
-      .config("spark.phantoms.secondTier.enabled", "false")
-      .config("spark.phantoms.strict", "true")
-      .config("spark.phantoms.minSavings", "-1")
-      .config("spark.phantoms.lfta.memory", "1m")
-      .config("spark.phantoms.stats.observe", "true")
-      .config("spark.sql.shuffle.partitions", "2")
-      .getOrCreate()
+    spark = TestSessions.start(
+      Map(
+        "spark.testing.memory" -> (48L << 20).toString,
+        "spark.testing.reservedMemory" -> "0",
+        "spark.sql.extensions" -> classOf[TwoTiersExtensions].getName,
+        "spark.phantoms.secondTier.enabled" -> "false",
+        "spark.phantoms.strict" -> "true",
+        "spark.phantoms.minSavings" -> "-1",
+        "spark.phantoms.lfta.memory" -> "1m",
+        "spark.phantoms.stats.observe" -> "true",
+        "spark.sql.shuffle.partitions" -> "2"
+      )
+    )
     spark.range(0, 600000, 1, 4).selectExpr(
       "int(id * 7919 % 200003) a",
       "if(id % 11 = 0, null, concat('some longer text to fill memory ', id % 150001)) b",
@@ -39,7 +42,7 @@ final class MergeOnDiskSuite extends AnyFunSuite with BeforeAndAfterAll {
     ).createOrReplaceTempView("t")
   }
 
-  override def afterAll(): Unit = spark.stop()
+  override def afterAll(): Unit = TestSessions.end(spark)
 
   private def nodes(plan: SparkPlan): Seq[SparkPlan] = plan match {
     case a: AdaptiveSparkPlanExec => nodes(a.executedPlan)
@@ -54,13 +57,31 @@ final class MergeOnDiskSuite extends AnyFunSuite with BeforeAndAfterAll {
     (summary.collect().head.toSeq, summary)
   }
 
+  private val plainAnswers = mutable.Map.empty[String, Seq[Any]]
+
+  /** Plain Spark's answer, by generated code whatever the mode of the plugin's side, and once a text: `t` stays the same. */
+  private def plain(sql: String): Seq[Any] = plainAnswers.getOrElseUpdate(
+    sql, {
+      val mode = spark.conf.getOption(Mode)
+      spark.conf.set("spark.phantoms.enabled", "false")
+      spark.conf.unset(Mode)
+      try {
+        val (answer, df) = fingerprint(spark.sql(sql))
+        assert(!nodes(df.queryExecution.executedPlan).exists(_.nodeName.startsWith("Phantoms")))
+        answer
+      } finally {
+        spark.conf.set("spark.phantoms.enabled", "true")
+        mode.foreach(spark.conf.set(Mode, _))
+      }
+    }
+  )
+
   /** @return the operators that ran */
   private def same(sql: String): Seq[SparkPlan] = {
-    spark.conf.set("spark.phantoms.enabled", "false")
-    val (plain, _) = fingerprint(spark.sql(sql))
+    val expected = plain(sql)
     spark.conf.set("spark.phantoms.enabled", "true")
     val (ours, df) = fingerprint(spark.sql(sql))
-    assert(ours == plain)
+    assert(ours == expected)
     nodes(df.queryExecution.executedPlan)
   }
 
@@ -89,9 +110,9 @@ final class MergeOnDiskSuite extends AnyFunSuite with BeforeAndAfterAll {
   }
 
   test("between the shuffles: numbers only, without generated code") {
-    spark.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+    spark.conf.set(Mode, "NO_CODEGEN")
     try checkTiers("select a, v, c, count(*) n, max(d) s from t group by cube(a, v, c)", chained = false)
-    finally spark.conf.unset("spark.sql.codegen.factoryMode")
+    finally spark.conf.unset(Mode)
   }
 
   test("a cube with strings and wide decimals") {
@@ -141,8 +162,8 @@ final class MergeOnDiskSuite extends AnyFunSuite with BeforeAndAfterAll {
   }
 
   test("without generated code") {
-    spark.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+    spark.conf.set(Mode, "NO_CODEGEN")
     try check("select a, b, count(*) n, sum(v) s, max(d) m, min(b) l from t group by cube(a, b)")
-    finally spark.conf.unset("spark.sql.codegen.factoryMode")
+    finally spark.conf.unset(Mode)
   }
 }

@@ -1,11 +1,10 @@
 package io.phantoms.spark.stats
 
+import io.phantoms.spark.TestSessions
 import io.phantoms.spark.api.StatsApi
 import io.phantoms.spark.integration.PluginSession
 import io.phantoms.spark.stats.observed.ObservationStore
 
-import org.apache.spark.sql.{SparkSession => AnySession}
-import org.apache.spark.sql.classic.SparkSession
 import org.scalatest.funsuite.AnyFunSuite
 
 /**
@@ -21,11 +20,7 @@ final class RegisteredClassesSuite extends AnyFunSuite with PluginSession {
 
   // Without the table of every type: Spark itself cannot ship the rows it is made of.
   override def beforeAll(): Unit = {
-    AnySession.getActiveSession.foreach(_.stop())
-    AnySession.getDefaultSession.foreach(_.stop())
-    val builder = SparkSession.builder().master(master).withExtensions(extensions)
-    (PluginSession.confs ++ confs).foreach { case (k, v) => builder.config(k, v) }
-    spark = builder.getOrCreate()
+    spark = TestSessions.start(PluginSession.confs ++ confs, master, extensions)
     PluginSession.flows(spark, 20000, 4).write.parquet(s"$folder/flows")
     spark.read.parquet(s"$folder/flows").createOrReplaceTempView("flows")
   }

@@ -13,6 +13,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.{Average, Count}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
 
+import io.phantoms.spark.TestSessions
 import io.phantoms.spark.conf.{ObservingOptions, SamplingOptions}
 import io.phantoms.spark.detect.{Workload, WorkloadAggregate, WorkloadQuery}
 import io.phantoms.spark.model.{Machine, Problem}
@@ -29,18 +30,12 @@ abstract class StatsSuite extends SparkFunSuite {
   override def beforeAll(): Unit = {
     super.beforeAll()
     directory = Files.createTempDirectory("phantoms-stats").toFile
-    spark = SparkSession.builder().master("local[2]").appName(getClass.getSimpleName)
-      .config("spark.sql.shuffle.partitions", "4")
-      .config("spark.sql.warehouse.dir", new File(directory, "warehouse").toString)
-      .config("spark.sql.catalogImplementation", "in-memory")
-      .getOrCreate().asInstanceOf[SparkSession]
+    spark = TestSessions.start(Map("spark.sql.shuffle.partitions" -> "4"))
   }
 
   override def afterAll(): Unit =
     try {
-      spark.stop()
-      SparkSession.clearActiveSession()
-      SparkSession.clearDefaultSession()
+      TestSessions.end(spark)
       org.apache.spark.network.util.JavaUtils.deleteRecursively(directory)
     } finally super.afterAll()
 
