@@ -2,7 +2,6 @@ package io.phantoms.spark.integration
 
 import io.phantoms.spark.api.StatsApi
 import io.phantoms.spark.conf.PlanningMemory
-import io.phantoms.spark.decide.Choosing
 import io.phantoms.spark.rewrite.PhantomsRule
 import io.phantoms.spark.stats.input.InputIdentity
 import io.phantoms.spark.stats.observed.{ObservationStore, ObservedInput, ObservedKey}

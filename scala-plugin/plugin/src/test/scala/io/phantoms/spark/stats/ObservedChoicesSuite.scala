@@ -4,7 +4,6 @@ import scala.util.Random
 
 import io.phantoms.spark.api.StatsApi
 import io.phantoms.spark.model.Configuration
-import io.phantoms.spark.stats.supplied.StatsRegistry
 
 import org.apache.spark.sql.classic.DataFrame
 import org.scalatest.funsuite.AnyFunSuite

@@ -6,7 +6,7 @@ import io.phantoms.spark.api.StatsApi
 import io.phantoms.spark.integration.PluginSession
 import io.phantoms.spark.run.PartCounts
 import io.phantoms.spark.stats.input.{Estimate, LinearInput, StatisticSource}
-import io.phantoms.spark.stats.observed.{ObservationStore, ObservedInput}
+import io.phantoms.spark.stats.observed.ObservedInput
 
 import org.apache.spark.{SparkException, TaskContext}
 import org.apache.spark.sql.Row

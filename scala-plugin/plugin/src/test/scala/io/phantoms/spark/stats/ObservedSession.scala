@@ -4,7 +4,7 @@ import io.phantoms.spark.PhantomsExtensions
 import io.phantoms.spark.api.StatsApi
 import io.phantoms.spark.integration.PluginSession
 import io.phantoms.spark.oracle.RandomSharing
-import io.phantoms.spark.stats.observed.{ObservationStore, StoredObservation}
+import io.phantoms.spark.stats.observed.StoredObservation
 
 import org.apache.spark.sql.SparkSessionExtensions
 import org.scalatest.{BeforeAndAfterEach, Suite}

@@ -11,7 +11,7 @@ import io.phantoms.spark.api.StatsApi
 import io.phantoms.spark.estimate.Observation
 import io.phantoms.spark.integration.PluginSession
 import io.phantoms.spark.stats.input.{Estimate, StatisticSource}
-import io.phantoms.spark.stats.supplied.{StatisticsException, StatsRegistry}
+import io.phantoms.spark.stats.supplied.StatisticsException
 import io.phantoms.spark.stats.{EstimatedStatistics, ObservedSession, PlannedStatistics}
 
 import org.apache.logging.log4j.core.LogEvent
