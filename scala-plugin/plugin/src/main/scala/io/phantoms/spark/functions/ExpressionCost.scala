@@ -28,7 +28,7 @@ object ExpressionCost {
     case c: Cast if isPrimitive(c.dataType) && isPrimitive(c.child.dataType) => 1
     case _: GetStructField | _: UnscaledValue => 2
     case _: RegExpReplace | _: RLike | _: RegExpExtract | _: RegExpExtractAll | _: Like => 400
-    case _: GetJsonObject | _: JsonFields | _: JsonToStructs | _: JsonTuple | _: StructsToJson | _: ParseUrl => 400
+    case _: GetJsonObject | _: JsonPaths | _: JsonToStructs | _: JsonTuple | _: StructsToJson | _: ParseUrl => 400
     case _: Sha1 | _: Sha2 | _: Md5 => 500
     case _: ToTimestamp | _: DateFormatClass => 300
     case _: UserDefinedExpression => 150

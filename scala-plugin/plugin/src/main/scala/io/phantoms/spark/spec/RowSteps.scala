@@ -2,7 +2,7 @@ package io.phantoms.spark.spec
 
 import scala.collection.mutable
 
-import io.phantoms.spark.functions.{ExpressionCost, JsonFields, Remembered, RowValue, StaysIf}
+import io.phantoms.spark.functions.{ExpressionCost, JsonPaths, Remembered, RowValue, StaysIf}
 
 import org.apache.spark.sql.catalyst.expressions._
 
@@ -29,7 +29,7 @@ final case class RowSteps(steps: IndexedSeq[Expression], inputs: IndexedSeq[Expr
 
   /** Reads fields of one JSON text in one pass. */
   def readingJsonOnce: RowSteps = {
-    val together = JsonFields.together((steps ++ inputs).map(valueOf))
+    val together = JsonPaths.together((steps ++ inputs).map(valueOf))
     RowSteps(steps.map(together), inputs.map(together))
   }
 

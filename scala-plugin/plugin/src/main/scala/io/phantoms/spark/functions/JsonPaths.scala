@@ -28,19 +28,19 @@ import org.apache.spark.unsafe.types.UTF8String
  *
  * @param names of fields on the top level, distinct
  */
-final case class JsonFields(child: Expression, names: Seq[String]) extends UnaryExpression {
+final case class JsonPaths(child: Expression, names: Seq[String]) extends UnaryExpression {
   override def nullable: Boolean = false
   override def dataType: StructType = StructType(names.map(StructField(_, StringType)))
-  override def prettyName: String = "json_fields"
+  override def prettyName: String = "json_paths"
 
-  @transient private lazy val reader = new JsonFields.Reader(names.toArray)
+  @transient private lazy val reader = new JsonPaths.Reader(names.toArray)
 
   override def eval(input: InternalRow): Any = reader.read(child.eval(input).asInstanceOf[UTF8String])
 
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
     import org.apache.spark.sql.catalyst.expressions.codegen.Block._
     import org.apache.spark.sql.catalyst.expressions.codegen.FalseLiteral
-    val readerClass = classOf[JsonFields.Reader].getName
+    val readerClass = classOf[JsonPaths.Reader].getName
     val list = ctx.addReferenceObj("names", names.toArray, "String[]")
     val made = ctx.addMutableState(readerClass, "json", v => s"$v = new $readerClass($list);", forceInline = true)
     val text = child.genCode(ctx)
@@ -51,10 +51,10 @@ final case class JsonFields(child: Expression, names: Seq[String]) extends Unary
     )
   }
 
-  override protected def withNewChildInternal(newChild: Expression): JsonFields = copy(child = newChild)
+  override protected def withNewChildInternal(newChild: Expression): JsonPaths = copy(child = newChild)
 }
 
-object JsonFields {
+object JsonPaths {
 
   // As Spark has it.
   private val factory: JsonFactory = new JsonFactoryBuilder()
@@ -85,7 +85,7 @@ object JsonFields {
     val calls = whole.flatMap(_.collect { case e if field(e).nonEmpty => e }).distinctBy(ExpressionEquals(_))
       .filter(e => evaluated.getExprState(e).nonEmpty)
     val merged = calls.groupBy(e => ExpressionEquals(field(e).get._1)).filter(_._2.size > 1).map { case (json, of) =>
-      json -> JsonFields(json.e, of.map(field(_).get._2).sorted)
+      json -> JsonPaths(json.e, of.map(field(_).get._2).sorted)
     }
     if (merged.isEmpty) identity
     else _.transformUp {

@@ -9,11 +9,11 @@ import org.apache.spark.unsafe.types.UTF8String
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Fields read in one pass against Spark's `get_json_object`, path by path. */
-class JsonFieldsSuite extends AnyFunSuite {
+class JsonPathsSuite extends AnyFunSuite {
   private val names = Seq("a", "b", "ms", "longer_name")
   private val text = BoundReference(0, StringType, nullable = true)
   private val spark = names.map(n => GetJsonObject(text, Literal(s"$$.$n")))
-  private val together = JsonFields(text, names)
+  private val together = JsonPaths(text, names)
   private val fields = names.indices.map(i => GetStructField(together, i))
   private val generated = GenerateUnsafeProjection.generate(fields)
 
@@ -92,7 +92,7 @@ class JsonFieldsSuite extends AnyFunSuite {
 
   test("fields are read together where two are read for every row, of one text") {
     val (a, b) = (spark(0), spark(1))
-    def merged(es: Expression*): Int = es.map(JsonFields.together(es)).count(_.exists(_.isInstanceOf[JsonFields]))
+    def merged(es: Expression*): Int = es.map(JsonPaths.together(es)).count(_.exists(_.isInstanceOf[JsonPaths]))
     val isNull = IsNull(BoundReference(1, IntegerType, nullable = true))
     assert(merged(a, b) == 2)
     assert(merged(Concat(Seq(a, b))) == 1)
