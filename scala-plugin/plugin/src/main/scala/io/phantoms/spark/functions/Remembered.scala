@@ -10,8 +10,8 @@ import org.apache.spark.sql.types._
  * An expensive expression over one column, whose last results are kept with the values they came of: hosts, user agents,
  * days and countries come again and again, and a hash, a pattern or a parsed date of them need not be computed each time.
  *
- * A table of [[Remembered.Slots]] entries, in which a value has one place. An error is not kept: it is raised for each row.
- * Where values seldom come again, looking is given up for the rest of the task.
+ * A table of [[Remembered.Slots]] entries, in which a value has one place; texts up to [[Remembered.Longest]] bytes. An error
+ * is not kept: it is raised for each row. Where values seldom come again, looking is given up for the rest of the task.
  *
  * @param child deterministic, of Spark's own functions, over `column` and nothing else
  * @param column an integer or a string
@@ -50,12 +50,15 @@ final case class Remembered(child: Expression, column: BoundReference) extends U
       if (isText) s"$key.hashCode()" else s"(int) (($key * 0x9E3779B97F4A7C15L) >>> 32)"
     val same = if (isText) s"$key.equals($keys[$slot])" else s"$keys[$slot] == $key"
     val keep = if (dataType == StringType) s"${ev.value}.clone()" else ev.value.toString
+    val shortKey = if (isText) s" && ${in.value}.numBytes() <= $Longest" else ""
+    val shortResult =
+      if (dataType == StringType) s"${ev.isNull} || ${ev.value}.numBytes() <= $Longest" else "true"
     val none = CodeGenerator.defaultValue(dataType)
     ev.copy(code =
       code"""${in.code}
             |boolean ${ev.isNull} = false;
             |$javaType ${ev.value} = $none;
-            |final boolean $looks = $hits.looks() && !${in.isNull};
+            |final boolean $looks = $hits.looks() && !${in.isNull}$shortKey;
             |final $keyType $key = $looks ? ${in.value} : ${if (isText) "null" else "0L"};
             |final int $slot = $looks ? ($hash) & ${Slots - 1} : 0;
             |final boolean $known = $looks && $states[$slot] != 0 && $same;
@@ -69,9 +72,11 @@ final case class Remembered(child: Expression, column: BoundReference) extends U
             |  ${ev.value} = ${computed.value};
             |  if ($looks) {
             |    $hits.miss();
-            |    $states[$slot] = (byte) (${ev.isNull} ? 2 : 1);
-            |    $keys[$slot] = ${if (isText) s"$key.clone()" else key};
-            |    $values[$slot] = ${ev.isNull} ? $none : $keep;
+            |    if ($shortResult) {
+            |      $states[$slot] = (byte) (${ev.isNull} ? 2 : 1);
+            |      $keys[$slot] = ${if (isText) s"$key.clone()" else key};
+            |      $values[$slot] = ${ev.isNull} ? $none : $keep;
+            |    }
             |  }
             |}""".stripMargin
     )
@@ -82,6 +87,9 @@ final case class Remembered(child: Expression, column: BoundReference) extends U
 
 object Remembered {
   val Slots = 1024
+
+  /** Bytes of a text beyond which it is not kept: documents of megabytes would fill the heap. */
+  val Longest = 128
 
   // Nanoseconds below which an expression of an integer, or of a text, is evaluated sooner than looked up.
   private val WorthInteger = 80.0

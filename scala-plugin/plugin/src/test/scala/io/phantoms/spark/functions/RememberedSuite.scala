@@ -51,6 +51,14 @@ class RememberedSuite extends AnyFunSuite {
     }
   }
 
+  test("long texts are evaluated each time, and long results are not kept") {
+    val sizes = Seq(0, 1, Remembered.Longest - 1, Remembered.Longest, Remembered.Longest + 1, 5000)
+    val long = (0 until 600).map(i => UTF8String.fromString("x" * sizes(i % sizes.size) + i % 3))
+    check(hash(text), long)
+    check(StringRepeat(RegExpReplace(text, Literal("x"), Literal("yy")), Literal(2)), long)
+    check(RegExpReplace(text, Literal("x"), Literal("y" * 9)), long)
+  }
+
   test("an error is raised for every row that it comes of") {
     val failing = Cast(RegExpReplace(text, Literal("é"), Literal("")), IntegerType, None, EvalMode.ANSI)
     check(
