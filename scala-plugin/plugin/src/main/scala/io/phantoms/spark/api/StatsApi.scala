@@ -130,8 +130,10 @@ object StatsApi extends Logging {
       identity
     )
     try {
+      // Read as a whole before anything of it is kept.
       val observed = loadedObservations(text)
-      StatsRegistry.of(session.sparkContext).addJson(text)
+      val supplied = StatsRegistry.parse(text)
+      StatsRegistry.of(session.sparkContext).add(supplied)
       observed.foreach(ObservationStore.of(session.sparkContext).add)
     } catch {
       case e if !NonFatal(e) && SmallFile.isFailure(e) =>

@@ -50,8 +50,10 @@ final class StatsRegistry {
   def clear(): Unit = entries.set(Map.empty)
 
   /** Adds what a text written by [[toJson]] holds; entries of the same table are replaced. */
-  def addJson(text: String): Unit = {
-    val loaded = StatsRegistry.parse(text)
+  def addJson(text: String): Unit = add(StatsRegistry.parse(text))
+
+  /** Replaces entries of the same table. */
+  def add(loaded: Seq[SuppliedStatistics]): Unit = {
     val _ = entries.updateAndGet(_ ++ loaded.map(e => e.table -> e))
   }
 
@@ -92,7 +94,8 @@ object StatsRegistry {
   /** The application's. */
   val of = new OfApplication(() => new StatsRegistry)
 
-  private def parse(text: String): Seq[SuppliedStatistics] = {
+  /** What a text written by `toJson` holds. */
+  def parse(text: String): Seq[SuppliedStatistics] = {
     def bad(what: String) = throw new StatisticsException("PHANTOMS_STATISTICS_FORMAT", what)
     val json = StrictJson.parse(text).fold(why => bad(s"the text $why"), identity)
     if (json \ "format" != JString(Format)) bad(s"""not a statistics file: "format" is not "$Format"""")
