@@ -7,7 +7,6 @@ import org.apache.spark.sql.catalyst.expressions.{
   ExpressionEquals
 }
 import org.apache.spark.sql.catalyst.expressions.aggregate.DeclarativeAggregate
-import org.apache.spark.sql.internal.SQLConf
 
 import io.phantoms.spark.detect.WorkloadQuery
 import io.phantoms.spark.functions.{ExpressionCost, RowValue, WideTotal}
@@ -50,7 +49,7 @@ private[rewrite] object CommonInputs {
       }
     // A filtered function's part that plain Spark evaluates whatever its filter says: found in each aggregate on its own.
     val unfiltered =
-      if (!SQLConf.get.wholeStageEnabled) Nil
+      if (!SharedAggregates.wholeStage) Nil
       else queries.map(_.aggregates).distinct.flatMap { functions =>
         val own = new EquivalentExpressions
         functions.foreach(a => plain(aggregates(a)).updateExpressions.foreach(own.addExprTree(_)))

@@ -154,8 +154,8 @@ object SharedAggregates {
     )
   }
 
-  /** Whether Spark's own plan would compile an aggregate without keys into the code of a stage. */
-  private def wholeStage: Boolean =
+  /** Whether Spark's own plan would compile its aggregates into the code of a stage. */
+  private[rewrite] def wholeStage: Boolean =
     SQLConf.get.wholeStageEnabled && SQLConf.get.codegenFactoryMode != CodegenObjectFactoryMode.NO_CODEGEN
 
   private def blocks(): Seq[Attribute] = Seq(

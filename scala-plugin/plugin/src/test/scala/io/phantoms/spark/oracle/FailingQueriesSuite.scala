@@ -10,13 +10,17 @@ import org.scalatest.funsuite.AnyFunSuite
  * Random queries whose expressions may fail: divisions, casts and overflows under FILTER, IF, CASE and HAVING, in
  * projections below and in conditions. Both sides have the same rows or the same error.
  *
- * `-Dphantoms.fuzz.failing=N` runs N queries, `-Dphantoms.fuzz.failing.from=S` starts at seed S.
+ * `-Dphantoms.fuzz.failing=N` runs N queries, `-Dphantoms.fuzz.failing.from=S` starts at seed S;
+ * `-Dphantoms.fuzz.failing.seeds=S,T` runs those of some seeds again.
  */
 class FailingQueriesSuite extends AnyFunSuite with RandomConfigurationSuite {
   import FailingQueriesSuite._
 
   private val from = sys.props.get("phantoms.fuzz.failing.from").filter(_.nonEmpty).fold(1L)(_.toLong)
-  private val count = sys.props.get("phantoms.fuzz.failing").filter(_.nonEmpty).fold(Few)(_.toInt)
+  private val several = sys.props.get("phantoms.fuzz.failing").filter(_.nonEmpty).fold(Few)(_.toInt)
+  private val drawn = sys.props.get("phantoms.fuzz.failing.seeds").filter(_.nonEmpty)
+    .fold[Seq[Long]](from until from + several)(_.split(',').map(_.toLong).toSeq)
+  private val count = drawn.size
 
   /** One task, so that plain Spark meets the rows in one order; of one kind of failure, since that of a row may be any. */
   override protected def createTables(): Unit = Kinds.foreach { kind =>
@@ -39,7 +43,7 @@ class FailingQueriesSuite extends AnyFunSuite with RandomConfigurationSuite {
   test(s"$count random queries that may fail, from seed $from") {
     val failures = mutable.ArrayBuffer.empty[String]
     var (sharedQueries, errors) = (0, 0)
-    (from until from + count).foreach { seed =>
+    drawn.foreach { seed =>
       val random = new Random(seed)
       random.nextInt()
       val kind = Kinds(random.nextInt(Kinds.size))
