@@ -65,13 +65,15 @@ object JsonPaths {
   private val Field = """\$\.([A-Za-z_][A-Za-z0-9_]*)""".r
 
   /** The field that a call reads, and nothing below it. */
-  private def field(e: Expression): Option[(Expression, String)] = e match {
-    case GetJsonObject(json, Literal(path: UTF8String, StringType)) if json.dataType == StringType =>
-      path.toString match {
-        case Field(name) => Some(json -> name)
-        case _ => None
-      }
-    case _ => None
+  private object FieldOf {
+    def unapply(e: Expression): Option[(Expression, String)] = e match {
+      case GetJsonObject(json, Literal(path: UTF8String, StringType)) if json.dataType == StringType =>
+        path.toString match {
+          case Field(name) => Some(json -> name)
+          case _ => None
+        }
+      case _ => None
+    }
   }
 
   /**
@@ -82,17 +84,16 @@ object JsonPaths {
   def together(whole: Seq[Expression]): Expression => Expression = {
     val evaluated = new EquivalentExpressions
     whole.foreach(evaluated.addExprTree(_))
-    val calls = whole.flatMap(_.collect { case e if field(e).nonEmpty => e }).distinctBy(ExpressionEquals(_))
-      .filter(e => evaluated.getExprState(e).nonEmpty)
-    val merged = calls.groupBy(e => ExpressionEquals(field(e).get._1)).filter(_._2.size > 1).map { case (json, of) =>
-      json -> JsonPaths(json.e, of.map(field(_).get._2).sorted)
+    val read = whole.flatMap(_.collect {
+      case e @ FieldOf(json, name) if evaluated.getExprState(e).nonEmpty => ExpressionEquals(json) -> name
+    }).distinct
+    val merged = read.groupMap(_._1)(_._2).collect {
+      case (json, names) if names.size > 1 => json -> JsonPaths(json.e, names.sorted)
     }
     if (merged.isEmpty) identity
-    else _.transformUp {
-      case e @ GetJsonObject(json, _) => field(e).flatMap { case (_, name) =>
-          merged.get(ExpressionEquals(json)).filter(_.names.contains(name))
-            .map(all => GetStructField(all, all.names.indexOf(name), Some(name)))
-        }.getOrElse(e)
+    else _.transformUp { case e @ FieldOf(json, name) =>
+      merged.get(ExpressionEquals(json)).filter(_.names.contains(name))
+        .fold[Expression](e)(all => GetStructField(all, all.names.indexOf(name), Some(name)))
     }
   }
 
