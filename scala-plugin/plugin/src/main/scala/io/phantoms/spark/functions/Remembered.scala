@@ -59,7 +59,8 @@ final case class Remembered(child: Expression, column: BoundReference) extends U
             |boolean ${ev.isNull} = false;
             |$javaType ${ev.value} = $none;
             |final boolean $looks = $hits.looks() && !${in.isNull}$shortKey;
-            |final $keyType $key = $looks ? ${in.value} : ${if (isText) "null" else "0L"};
+            |final $keyType $key = $looks ? ${if (isText) in.value.toString
+        else s"(long) ${in.value}"} : ${if (isText) "null" else "0L"};
             |final int $slot = $looks ? ($hash) & ${Slots - 1} : 0;
             |final boolean $known = $looks && $states[$slot] != 0 && $same;
             |if ($known) {

@@ -51,6 +51,25 @@ class RememberedSuite extends AnyFunSuite {
     }
   }
 
+  test("columns of every width, results of every width") {
+    def column(t: DataType) = BoundReference(0, t, nullable = true)
+    val columns = Seq[(DataType, Seq[Any])](
+      ByteType -> values(200)(_.toByte),
+      ShortType -> values(3000)(_.toShort),
+      LongType -> values(3000)(_.toLong << 20),
+      DateType -> values(3000)(identity),
+      TimestampType -> values(3000)(_ * 1000003L),
+      TimestampNTZType -> values(3000)(_ * 1000003L)
+    )
+    for ((t, all) <- columns) {
+      check(new Murmur3Hash(Seq(hash(Cast(column(t), StringType, Some("UTC"))))), all)
+      check(hash(Cast(column(t), StringType, Some("UTC"))), all)
+    }
+    val crc = Crc32(Cast(hash(Cast(number, StringType)), BinaryType))
+    Seq(ByteType, ShortType, IntegerType, FloatType, DoubleType, BooleanType)
+      .foreach(t => check(Cast(crc, t, None, EvalMode.LEGACY), ints(300)))
+  }
+
   test("long texts are evaluated each time, and long results are not kept") {
     val sizes = Seq(0, 1, Remembered.Longest - 1, Remembered.Longest, Remembered.Longest + 1, 5000)
     val long = (0 until 600).map(i => UTF8String.fromString("x" * sizes(i % sizes.size) + i % 3))
