@@ -44,7 +44,7 @@ private[calibrate] final class ForcedConfiguration(job: CalibrationJob, rows: Do
     val problem = Problem(
       letters.map(l => KeyAttribute(l.toString, 32)),
       workload.queries.map(_.keys),
-      StatisticsProvider.bufferBits(workload.grouped.functions),
+      StatisticsProvider.bufferBits(workload.keys, workload.grouped.functions),
       TableStatistics(rows, known.toMap),
       machine,
       memory = 8L << 20,

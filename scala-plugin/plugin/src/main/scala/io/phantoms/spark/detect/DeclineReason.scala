@@ -51,7 +51,7 @@ object DeclineReason {
   final case object ExactFloatingPoint
       extends DeclineReason(
         "EXACT_FLOATING_POINT",
-        "spark.phantoms.exactFloatingPoint is true and a sum or average of floats would be added in another order"
+        "spark.phantoms.exactFloatingPoint is true and floats (deviations and the like are sums of them) would be added in another order"
       )
   final case object SourcePushDown
       extends DeclineReason("SOURCE_PUSH_DOWN", "the source can compute the aggregates itself")

@@ -1,6 +1,7 @@
 package io.phantoms.spark.detect
 
 import io.phantoms.spark.detect.DeclineReason._
+import io.phantoms.spark.functions.{ExpressionCost, SharedFunction}
 
 import org.apache.spark.sql.catalyst.expressions.{Expression, PlanExpression, PythonFuncExpression}
 import org.apache.spark.sql.catalyst.expressions.aggregate._
@@ -17,24 +18,24 @@ object Eligibility {
   /** An aggregate call as it stands in the plan. */
   def call(call: AggregateExpression): Either[DeclineReason, Unit] = {
     val function = call.aggregateFunction
+    val known = SharedFunction.of(function)
     val reason = first(
-      orderDependent(function),
+      Option.when(SharedFunction.isOrderDependent(function))(OrderDependent(name(function))),
       pythonUdf(function),
-      Option.when(!isShared(function) || call.mode != Complete)(UnsupportedFunction(name(function))),
+      Option.when(known.isEmpty || call.mode != Complete)(UnsupportedFunction(name(function))),
       Option.when(call.isDistinct)(DistinctAggregate(name(function))),
       expression(function, s"the input of ${name(function)}"),
       call.filter.flatMap(expression(_, s"the filter of ${name(function)}")),
-      inputType(function)
+      known.flatMap(_.refused(function)).map(e => UnsupportedInputType(name(function), e.dataType.sql)),
+      known.flatMap(_.sometimesEvaluated(function)).filter(ExpressionCost.canFail).map(e =>
+        UnsupportedShape(s"${name(function)} evaluates ${e.sql}, which may fail, for some rows only")
+      )
     )
     reason.toLeft(())
   }
 
   /** Addition of floats in another order, which `spark.phantoms.exactFloatingPoint` forbids. */
-  def addsFloats(function: AggregateFunction): Boolean = function match {
-    case s: Sum => isFloating(s.child.dataType)
-    case a: Average => isFloating(a.child.dataType)
-    case _ => false
-  }
+  def addsFloats(function: AggregateFunction): Boolean = SharedFunction.of(function).exists(_.addsFloats(function))
 
   /** Something evaluated on an input row or on a result row. */
   def expression(e: Expression, what: String): Option[DeclineReason] = first(
@@ -60,40 +61,11 @@ object Eligibility {
 
   private def name(function: AggregateFunction): String = function.prettyName
 
-  private def orderDependent(function: AggregateFunction): Option[DeclineReason] = function match {
-    case _: First | _: Last | _: CollectList | _: CollectSet | _: ListAgg | _: MaxMinBy | _: AnyValue =>
-      Some(OrderDependent(name(function)))
-    case _ => None
-  }
-
-  private def isShared(function: AggregateFunction): Boolean = function match {
-    case _: Count | _: Sum | _: Average | _: Min | _: Max => true
-    case _ => false
-  }
-
-  private def inputType(function: AggregateFunction): Option[DeclineReason] = {
-    def check(child: Expression)(accepted: DataType => Boolean): Option[DeclineReason] =
-      Option.when(!accepted(child.dataType))(UnsupportedInputType(name(function), child.dataType.sql))
-    function match {
-      case s: Sum => check(s.child)(isSummable)
-      case a: Average => check(a.child)(isSummable)
-      case m: Min => check(m.child)(isComparable)
-      case m: Max => check(m.child)(isComparable)
-      case _ => None
-    }
-  }
-
-  private def isFloating(t: DataType): Boolean = t == FloatType || t == DoubleType
-
-  private def isSummable(t: DataType): Boolean = t match {
-    case _: NumericType | _: YearMonthIntervalType | _: DayTimeIntervalType => true
-    case _ => false
-  }
-
   private def isComparable(t: DataType): Boolean = t match {
     case s: StringType => s.collationId == CollationFactory.UTF8_BINARY_COLLATION_ID
     case DateType | TimestampType | TimestampNTZType | BooleanType | _: TimeType => true
-    case other => isSummable(other)
+    case _: NumericType | _: YearMonthIntervalType | _: DayTimeIntervalType => true
+    case _ => false
   }
 
   /** Types whose values are equal exactly when their bytes are (floats once normalised). */

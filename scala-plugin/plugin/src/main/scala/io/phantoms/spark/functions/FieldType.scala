@@ -74,7 +74,7 @@ object FieldType {
     def fromBits(bits: String): String = s"$support.decimal(dictionary, $bits, ${t.precision}, ${t.scale})"
   }
 
-  /** Anything else Spark can hash-group: the bytes of an UnsafeRow of this one field. */
+  /** Anything else: the bytes of an UnsafeRow of this one field. */
   final case class RowField(t: DataType) extends Dictionary(t) {
     def toBits(value: String): String = s"(long) $support.intern(dictionary, $value)"
     def fromBits(bits: String): String =
@@ -89,12 +89,12 @@ object FieldType {
     case other => of(other).getOrElse(RowField(other))
   }
 
-  /** The layout of a field of an aggregate buffer; None: not supported. */
-  def ofBuffer(field: AttributeReference): Option[FieldType] = field.dataType match {
-    case d: DecimalType if field.metadata == TotalMark => Some(Total(d))
-    case IntegerType if field.metadata == CarryMark => Some(CarryField)
-    case d: DecimalType if d.precision > Decimal.MAX_LONG_DIGITS => Some(WideDecimal(d))
-    case other => of(other)
+  /** The layout of a field of an aggregate buffer. */
+  def ofBuffer(field: AttributeReference): FieldType = field.dataType match {
+    case d: DecimalType if field.metadata == TotalMark => Total(d)
+    case IntegerType if field.metadata == CarryMark => CarryField
+    case d: DecimalType if d.precision > Decimal.MAX_LONG_DIGITS => WideDecimal(d)
+    case other => of(other).getOrElse(RowField(other))
   }
 
   private def of(t: DataType): Option[FieldType] = t match {

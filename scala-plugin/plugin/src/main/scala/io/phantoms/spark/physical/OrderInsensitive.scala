@@ -1,6 +1,6 @@
 package io.phantoms.spark.physical
 
-import io.phantoms.spark.functions.WideTotal
+import io.phantoms.spark.functions.SharedFunction
 import io.phantoms.spark.run.LftaTask
 
 import org.apache.spark.sql.catalyst.FileSourceOptions
@@ -13,7 +13,6 @@ import org.apache.spark.sql.execution.aggregate.{BaseAggregateExec, HashAggregat
 import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
 import org.apache.spark.sql.execution.exchange.{Exchange, ReusedExchangeExec}
 import org.apache.spark.sql.execution.joins._
-import org.apache.spark.sql.types._
 
 /**
  * Stages whose rows, taken as a multiset, are a function of the rows they read, whatever the order of these: a task of such
@@ -71,27 +70,5 @@ object OrderInsensitive {
     !options.ignoreMissingFiles && !options.ignoreCorruptFiles
   }
 
-  /** Functions whose result does not depend on the order in which rows are added or buffers merged. */
-  private def isExact(function: AggregateFunction): Boolean = function match {
-    case _: Count | _: WideTotal => true
-    case s: Sum => addsExactly(s.child.dataType)
-    // Integers are averaged as doubles.
-    case a: Average => a.child.dataType.isInstanceOf[DecimalType] && addsExactly(a.child.dataType)
-    case m: Min => comparesExactly(m.child.dataType)
-    case m: Max => comparesExactly(m.child.dataType)
-    case _ => false
-  }
-
-  private def addsExactly(t: DataType): Boolean = t match {
-    // Ten digits more than these fit, so that no intermediate sum of mixed signs overflows before the last one does.
-    case d: DecimalType => d.precision <= DecimalType.MAX_PRECISION - 10
-    case ByteType | ShortType | IntegerType | LongType | _: YearMonthIntervalType | _: DayTimeIntervalType => true
-    case _ => false
-  }
-
-  /** Zeros of either sign, and collated strings, are equal and yet not the same. */
-  private def comparesExactly(t: DataType): Boolean = t match {
-    case FloatType | DoubleType | _: StructType | _: ArrayType | _: MapType => false
-    case other => UnsafeRowUtils.isBinaryStable(other)
-  }
+  private def isExact(function: AggregateFunction): Boolean = SharedFunction.of(function).exists(_.isExact(function))
 }

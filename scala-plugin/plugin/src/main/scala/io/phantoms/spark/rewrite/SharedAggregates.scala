@@ -51,7 +51,7 @@ object SharedAggregates {
     // What only an interpreter can normalise is a column of the input: Spark's projections interpret, too.
     val columns = normalized.collect { case k if k.exists(_.isInstanceOf[CodegenFallback]) => Alias(k, "key")() }
     val keys = normalized.map(k => columns.find(_.child eq k).map(_.toAttribute).getOrElse(k))
-    val functions = FastDecimals(workload)
+    val functions = new ExecutedAggregates(workload)
     val queries = workload.queries.map(q =>
       q.copy(
         results = q.results.map(functions.results),

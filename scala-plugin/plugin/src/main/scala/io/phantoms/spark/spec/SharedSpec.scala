@@ -1,6 +1,6 @@
 package io.phantoms.spark.spec
 
-import io.phantoms.spark.functions.FieldType
+import io.phantoms.spark.functions.{FieldType, RecordWidth}
 import io.phantoms.spark.stats.observed.ObservedInput
 
 import org.apache.spark.sql.catalyst.expressions.{AttributeReference, BoundReference, Expression}
@@ -120,7 +120,7 @@ final case class SharedSpec(
   def tableBytes: Long = mapSide.map(r => math.max(1L, relations(r).buckets) * layouts(r).stride * 8L).sum
 
   def hasDictionary: Boolean =
-    keys.exists(_.field.isDictionary) || slots.exists(FieldType.ofBuffer(_).exists(_.isDictionary))
+    keys.exists(_.field.isDictionary) || slots.exists(FieldType.ofBuffer(_).isDictionary)
 }
 
 /** Word (of the flag words) and mask of a null bit. */
@@ -148,7 +148,7 @@ final class RecordLayout(spec: SharedSpec, relation: RelationSpec) {
   val slots: Seq[Int] = relation.aggregates.flatMap(a => spec.firstSlot(a) until spec.firstSlot(a + 1))
 
   private val flags = spec.keys.count(_.nullable) + spec.slots.count(_.nullable)
-  val flagWords: Int = math.max(1, (1 + flags + 62) / 63)
+  val flagWords: Int = RecordWidth.flagWords(flags)
 
   private def flag(bit: Int) = {
     val at = if (bit < 62) bit else bit + 1
@@ -159,7 +159,7 @@ final class RecordLayout(spec: SharedSpec, relation: RelationSpec) {
 
   def keyMask(word: Int): Long = keyNull.values.filter(_.word == word).map(_.mask).foldLeft(0L)(_ | _)
   def slotMask(word: Int): Long = slotNull.values.filter(_.word == word).map(_.mask).foldLeft(0L)(_ | _) |
-    (if (word == 0 && slots.exists(isFlagged)) RecordLayout.HalfWord << RecordLayout.FlaggedCarry else 0L)
+    (if (word == 0 && slots.exists(isFlagged)) RecordLayout.HalfWord << RecordWidth.FlaggedCarry else 0L)
 
   /** Word (from the record's start) and shift of a key: widest first, so that no field crosses a word. */
   val (keyPlace: Map[Int, (Int, Int)], keyWords: Int) = {
@@ -173,14 +173,16 @@ final class RecordLayout(spec: SharedSpec, relation: RelationSpec) {
     (places.toMap, (bit + 63) / 64)
   }
 
-  def slotField(slot: Int): FieldType = FieldType.ofBuffer(spec.slots(slot)).get
-  def slotWords(slot: Int): Int = (slotField(slot).bits + 63) / 64
+  def slotField(slot: Int): FieldType = FieldType.ofBuffer(spec.slots(slot))
+  def slotWords(slot: Int): Int = RecordWidth.words(spec.slots(slot))
 
   /** Whether it is the carry that lies in the flags: the same one in every relation. */
-  private def isFlagged(slot: Int): Boolean = flags <= RecordLayout.FlaggedCarry &&
-    slotField(slot) == FieldType.CarryField && !(0 until slot).exists(slotField(_) == FieldType.CarryField)
+  private def isFlagged(slot: Int): Boolean =
+    RecordWidth.carryFitsFlags(flags) && isCarry(slot) && !(0 until slot).exists(isCarry)
 
-  private val (carries, others) = slots.partition(slotField(_) == FieldType.CarryField)
+  private def isCarry(slot: Int): Boolean = RecordWidth.isCarry(spec.slots(slot))
+
+  private val (carries, others) = slots.partition(isCarry)
   private val slotStarts = others.map(slotWords).scanLeft(flagWords + keyWords)(_ + _)
 
   /** Carries by the word that they lie in, lower half first. */
@@ -192,7 +194,7 @@ final class RecordLayout(spec: SharedSpec, relation: RelationSpec) {
     carries.filter(isFlagged).map(_ -> 0) ++ sharedWords.flatMap { case (w, both) => both.map(_ -> w) }
 
   /** Where in its word a carry begins. */
-  val carryShift: Map[Int, Int] = carries.filter(isFlagged).map(_ -> RecordLayout.FlaggedCarry).toMap ++
+  val carryShift: Map[Int, Int] = carries.filter(isFlagged).map(_ -> RecordWidth.FlaggedCarry).toMap ++
     sharedWords.flatMap { case (_, both) => both.zip(Seq(0, 32)) }
 
   /** Words a record. */
@@ -202,7 +204,4 @@ final class RecordLayout(spec: SharedSpec, relation: RelationSpec) {
 object RecordLayout {
 
   val HalfWord: Long = 0xffffffffL
-
-  /** First bit of a carry in the flags: it ends below the bit that says whether a bucket is taken. */
-  val FlaggedCarry: Int = 30
 }

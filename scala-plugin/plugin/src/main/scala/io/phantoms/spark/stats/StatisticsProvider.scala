@@ -9,9 +9,9 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, XxHash6
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
 import org.apache.spark.sql.catalyst.util.toPrettySQL
 import org.apache.spark.sql.classic.SparkSession
-import org.apache.spark.sql.types._
 
 import io.phantoms.spark.conf.{ObservingOptions, SamplingOptions}
+import io.phantoms.spark.functions.{ExecutedFunction, FieldType, RecordWidth}
 import io.phantoms.spark.model.{KeyAttribute, Machine, Problem}
 import io.phantoms.spark.shims.Cancelled
 import io.phantoms.spark.stats.bounds.{InputSize, PlanBounds}
@@ -68,7 +68,7 @@ object StatisticsProvider extends Logging {
     Problem(
       attributes,
       queries,
-      bufferBits(asked.functions),
+      bufferBits(asked.keys, asked.functions),
       found.statistics,
       machine.copy(parallelism = math.max(1, session.sparkContext.defaultParallelism), partitions = found.partitions),
       memory,
@@ -107,22 +107,13 @@ object StatisticsProvider extends Logging {
       val name =
         if (!made.exists(_.name == names(i))) names(i)
         else Iterator.from(2).map(n => s"${names(i)}_$n").find(n => !taken.contains(n)).get
-      made :+ KeyAttribute(name, bits(keys(i).dataType))
+      made :+ KeyAttribute(name, FieldType.ofKey(keys(i).dataType).bits)
     }
   }
 
-  /** Width of all aggregate buffers of one entry. */
-  def bufferBits(functions: Seq[AggregateFunction]): Int =
-    functions.flatMap(_.aggBufferAttributes).map(a => bits(a.dataType)).sum
-
-  /** Width of a value in a table entry; what is not of fixed width is a dictionary id. */
-  private[spark] def bits(dataType: DataType): Int = dataType match {
-    case BooleanType | ByteType => 8
-    case ShortType => 16
-    case LongType | TimestampType | TimestampNTZType | DoubleType | _: DayTimeIntervalType | _: TimeType => 64
-    case d: DecimalType => if (d.precision <= Decimal.MAX_LONG_DIGITS) 64 else 128
-    case _ => 32
-  }
+  /** Width of all aggregate buffers of one entry, see [[RecordWidth]]. */
+  def bufferBits(keys: Seq[Expression], functions: Seq[AggregateFunction]): Int =
+    RecordWidth.bufferBits(functions.flatMap(ExecutedFunction(_).function.aggBufferAttributes), keys.count(_.nullable))
 
   /**
    * What is known of an input.

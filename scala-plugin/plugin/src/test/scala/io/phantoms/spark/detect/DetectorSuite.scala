@@ -245,11 +245,10 @@ class DetectorSuite extends AnyFunSuite with DetectionTestSession {
     declined("collect_list", cubed("collect_list(c)"), "ORDER_DEPENDENT"),
     declined("collect_set", cubed("collect_set(c)"), "ORDER_DEPENDENT"),
     declined("listagg", cubed("listagg(b)"), "ORDER_DEPENDENT"),
-    declined("max_by", cubed("max_by(c, x)"), "ORDER_DEPENDENT"),
-    declined("min_by", cubed("min_by(c, x)"), "ORDER_DEPENDENT"),
-    declined("stddev", cubed("stddev(c)"), "UNSUPPORTED_FUNCTION"),
+    declined("the values beside the three largest", cubed("max_by(c, x, 3)"), "UNSUPPORTED_FUNCTION"),
+    declined("max_by of what may fail", cubed("max_by(1 / c, c)"), "UNSUPPORTED_SHAPE"),
+    declined("mode", cubed("mode(c)"), "UNSUPPORTED_FUNCTION"),
     declined("percentile", cubed("percentile(c, 0.5)"), "UNSUPPORTED_FUNCTION"),
-    declined("bit_and", cubed("bit_and(c)"), "UNSUPPORTED_FUNCTION"),
     declined("approx_count_distinct", cubed("approx_count_distinct(c)"), "UNSUPPORTED_FUNCTION"),
     declined("distinct", cubed("count(distinct c)"), "DISTINCT_AGGREGATE"),
     declined(
@@ -257,8 +256,11 @@ class DetectorSuite extends AnyFunSuite with DetectionTestSession {
       s"$ga union all select a, count(distinct c) from t group by a",
       "DISTINCT_AGGREGATE"
     ),
-    declined("max of a struct", cubed("max(s)"), "UNSUPPORTED_INPUT_TYPE"),
-    declined("min of an array", cubed("min(r)"), "UNSUPPORTED_INPUT_TYPE"),
+    declined(
+      "max of a struct with a collated string",
+      cubed("max(struct(b collate unicode_ci))"),
+      "UNSUPPORTED_INPUT_TYPE"
+    ),
     declined("max of a collated string", cubed("max(b collate unicode_ci)"), "UNSUPPORTED_INPUT_TYPE"),
     declined(
       "a collated key",

@@ -28,11 +28,11 @@ object House {
         "run.generated",
         "run.kernel",
         "spec",
-        "functions",
         "stats", // below whatever runs: operators report to it what they counted
         "stats.observed stats.bounds stats.supplied",
         "stats.sampled",
         "stats.input",
+        "functions", // below statistics: they ask how wide records are
         "conf",
         "files shims"
       ),

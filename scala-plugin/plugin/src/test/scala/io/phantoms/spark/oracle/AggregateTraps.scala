@@ -32,6 +32,84 @@ trait AggregateTraps extends DifferentialSuite { this: AnyFunSuite =>
     "select z, count(a, b), count(b, c, x), count(1), count(null) from t group by cube(z, n)"
   )
 
+  // Functions with buffers of several fields, and of nested types.
+  shares("bits")(
+    Seq("a", "c", "by", "sh").map(i => s"bit_and($i), bit_or($i), bit_xor($i)")
+      .mkString("select z, n, ", ", ", ", bit_xor(c) filter (where z > 0) from t group by cube(z, n)")
+  )
+  shares("moments")(
+    Seq("stddev", "stddev_pop", "variance", "var_pop").map(f => s"$f(a), $f(d), $f(c) filter (where a > 0)")
+      .mkString("select z, n, ", ", ", ", count(*) from t group by cube(z, n)")
+  )
+  shares("moments of two columns")(
+    """select z, n, covar_pop(c, a), covar_samp(c, a), corr(c, d), regr_count(c, a), regr_r2(c, a), regr_slope(c, a),
+      |regr_intercept(c, a), regr_sxx(c, a), regr_sxy(c, a), regr_syy(c, a), regr_avgx(c, a) from t group by cube(z, n)""".stripMargin
+  )
+  // Values so spread that third and fourth moments are far from nothing.
+  shares("skewness and kurtosis")(
+    """select k, m, skewness(v), kurtosis(v), count(*) from
+      |(select id % 2 k, id % 3 m, cast(id * id % 97 as int) v from range(0, 600, 1, 3)) group by cube(k, m)""".stripMargin
+  )
+  shares("moments of NaN and infinities, of one value and of none")(
+    """select z, n, stddev(x), var_pop(x), stddev(a) filter (where a = 1), corr(a, a) filter (where false), stddev(f)
+      |from t group by cube(z, n)""".stripMargin
+  )
+  test("moments without an answer, as they were before Spark 3.1") {
+    withConf("spark.sql.legacy.statisticalAggregate" -> "true") {
+      checkSharedSql("select a, n, stddev(c), corr(c, c), covar_samp(c, c) from t group by cube(a, n)")
+      checkSharedSql("select k, stddev(v) from (select id k, id % 2 j, id v from range(7)) group by cube(k, j)")
+    }
+  }
+  test("negative: moments where floats have to be exact") {
+    withConf("spark.phantoms.exactFloatingPoint" -> "true") {
+      checkDeclinedSql("select a, stddev(c) from t group by cube(a, b)", "EXACT_FLOATING_POINT")
+      checkSharedSql("select a, bit_or(c), max_by(b, b) from t group by cube(a, b)")
+    }
+  }
+  shares("minima and maxima of nested types and bytes")(
+    "select z, n, min(bin), max(bin), min(s), max(s), min(r), max(r), max(s.v), min(s) filter (where s.u > 0) from t group by cube(z, n)"
+  )
+  shares("extremes of nested types with NULLs inside")(
+    """select k, j, min(p), max(p), max(q), count(p) from (select id % 3 k, id % 5 j,
+      |if(id % 4 = 0, null, named_struct('u', if(id % 3 = 0, null, id), 'v', concat('x', id % 11))) p,
+      |array(named_struct('w', id % 7), null, named_struct('w', cast(null as bigint))) q from range(0, 500, 1, 3))
+      |group by cube(k, j)""".stripMargin
+  )
+  // No ties, so that there is one answer.
+  private val unique = """(select id % 3 k, id % 5 j, id * 7919 % 1009 o, concat('x', id % 101) b, id % 4 v,
+      |named_struct('u', id, 'v', array(id % 3, null)) s, map('m', id) m, cast(id as decimal(30, 2)) w,
+      |if(id % 5 = 1, null, id * 31 % 1009) h from range(0, 1000, 1, 3))""".stripMargin
+  shares("the value beside the largest one")(
+    s"select k, j, max_by(b, o), min_by(v, o), max_by(s, o), min_by(m, o), max_by(w, o), max_by(o, w) from $unique group by cube(k, j)"
+  )
+  shares("values beside NULLs, and beside values of other types")(
+    s"""select k, j, max_by(b, h), min_by(b, h), max_by(h, o), min_by(o, s), max_by(k, struct(h, o)), max_by(b, w) filter
+       |(where v = 1), max_by(b, h) filter (where h is null) from $unique group by cube(k, j)""".stripMargin
+  )
+  test("ties: any of the values beside the largest") {
+    val df = spark.sql("select z, n, max_by(c, a) m, max(a) a from t group by cube(z, n)")
+    val outcome = shared(df)
+    assert(outcome.isShared && outcome.result.isRight)
+    val rows = spark.table("t").collect()
+    def at(r: org.apache.spark.sql.Row, name: String): Any = r.get(r.fieldIndex(name))
+    outcome.result.toOption.get.foreach { g =>
+      val tied = rows.filter(r =>
+        Seq("z", "n").forall(k => at(g, k) == null || at(r, k) == at(g, k)) && at(r, "a") == at(g, "a")
+      )
+      assert(tied.exists(r => at(r, "c") == at(g, "m")), s"$g")
+    }
+  }
+  test("negative: a value that may fail, which Spark takes of some rows only") {
+    checkDeclinedSql("select a, max_by(1 / n, c) from t where n <> 0 group by cube(a, b)", "UNSUPPORTED_SHAPE")
+  }
+  test("negative: collated strings, and functions that take rows by their order") {
+    checkDeclinedSql("select a, max(b collate unicode_ci) from t group by cube(a, n)", "UNSUPPORTED_INPUT_TYPE")
+    checkDeclinedSql("select a, max(struct(b collate unicode_ci)) from t group by cube(a, n)", "UNSUPPORTED_INPUT_TYPE")
+    checkDeclinedSql("select a, max_by(n, b collate unicode_ci) from t group by cube(a, n)", "UNSUPPORTED_INPUT_TYPE")
+    checkDeclinedSql("select a, max_by(b, n, 1) from t group by cube(a, n)", "UNSUPPORTED_FUNCTION")
+    checkDeclinedSql("select a, any_value(n) from (select 1 n, a, b from t) group by cube(a, b)", "ORDER_DEPENDENT")
+  }
+
   // Decimals.
   for (precision <- Seq(1, 4, 7, 8, 10, 11, 14, 15, 17, 18, 19, 27, 28, 29, 37, 38)) {
     val scale = math.min(precision - 1, 4)

@@ -5,8 +5,8 @@ import scala.util.control.NonFatal
 
 import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.{DataFrame, Row}
-import org.apache.spark.sql.catalyst.expressions.{Expression, ExprId}
-import org.apache.spark.sql.catalyst.expressions.aggregate.{Average, Max, Min, Sum}
+import org.apache.spark.sql.catalyst.expressions.{Expression, ExprId, RuntimeReplaceableAggregate}
+import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.{ReusedSubqueryExec, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
@@ -90,6 +90,8 @@ object Outcome {
     case s: Sum => s.dataType == DoubleType
     // Averages of integers are sums of doubles as well.
     case a: Average => a.dataType == DoubleType
+    case _: CentralMomentAgg | _: Covariance | _: PearsonCorrelation | _: RegrSlope | _: RegrIntercept => true
+    case r: RuntimeReplaceableAggregate => r.replacement.exists(addsFloats)
     case _ => false
   }
 

@@ -72,25 +72,29 @@ final class RandomQueries(table: RandomTable, random: Random) {
   /** Functions whose results union well with their like: a family per column. */
   private def aggregate(family: String): String = {
     val numbers = table.columns.filter(c => c.dataType.isInstanceOf[NumericType] && c.dataType != ByteType)
-    val ordered = table.columns.filter(c =>
-      !Seq(BinaryType).contains(c.dataType) && (c.dataType match {
-        case _: StructType | _: ArrayType => false
-        case _ => true
-      })
-    )
+    val exact = table.columns.filter(c => c.dataType != DoubleType && c.dataType != FloatType)
+    val whole = table.columns.filter(c => Seq(ByteType, ShortType, IntegerType, LongType).contains(c.dataType))
     val call = family match {
       case "sum" if numbers.nonEmpty => s"sum(${input(pick(numbers))})"
       case "try_sum" if numbers.nonEmpty => s"try_sum(${input(pick(numbers))})"
       case "avg" if numbers.nonEmpty => s"avg(${input(pick(numbers))})"
-      case "min" if ordered.nonEmpty => s"min(${input(pick(ordered))})"
-      case "max" if ordered.nonEmpty => s"max(${input(pick(ordered))})"
+      case "min" => s"min(${input(pick(table.columns))})"
+      case "max" => s"max(${input(pick(table.columns))})"
+      case "bits" if whole.nonEmpty => s"bit_${pick(Vector("and", "or", "xor"))}(${pick(whole).name})"
+      // Small numbers, so that nothing cancels out.
+      case "moments" =>
+        def small = s"abs(hash(${pick(table.columns).name})) % 7"
+        pick(Vector(s"stddev($small)", s"var_pop($small)", s"covar_samp($small, $small)"))
+      // Ties are of equal values.
+      case "by" if exact.nonEmpty => { val c = pick(exact).name; s"${pick(Vector("max_by", "min_by"))}($c, $c)" }
       case "count" => s"count(${pick(table.columns).name})"
       case _ => "count(*)"
     }
     call + maybe(4)(s" filter (where ${condition()})")
   }
 
-  private val families = Vector("sum", "sum", "try_sum", "avg", "min", "max", "count", "count(*)")
+  private val families =
+    Vector("sum", "sum", "try_sum", "avg", "min", "max", "count", "count(*)", "bits", "moments", "by")
 
   private def where(): String = maybe(3)(s" where ${condition()}")
 

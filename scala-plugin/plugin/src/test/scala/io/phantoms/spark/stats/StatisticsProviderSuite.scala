@@ -4,10 +4,16 @@ import scala.collection.immutable.BitSet
 
 import io.phantoms.spark.api.StatsApi
 import io.phantoms.spark.conf.SamplingOptions
+import io.phantoms.spark.functions.ExecutedFunction
+import io.phantoms.spark.model.{Machine, Problem, TableStatistics}
+import io.phantoms.spark.spec.{AggregateSpec, KeySpec, RelationSpec, SharedSpec}
 import io.phantoms.spark.stats.input.{Estimate, StatisticSource}
 import io.phantoms.spark.stats.supplied.{StatisticsException, StatsRegistry, SuppliedLookup}
 
 import org.apache.spark.sql.catalyst.expressions.{Add, Literal}
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LocalRelation}
+import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.types._
 
 class StatisticsProviderSuite extends StatsSuite {
@@ -191,9 +197,53 @@ class StatisticsProviderSuite extends StatsSuite {
     val lines = StatisticsProvider.describe(p)
     assert(lines.head == s"rows $n (sample)") // all of so few rows was read
     assert(lines.exists(l => l.startsWith("groups (small, zipf) ") && l.contains("(sample)")))
-    val widths = Seq(BooleanType -> 8, ShortType -> 16, DateType -> 32, StringType -> 32, TimestampType -> 64) ++
-      Seq(DecimalType(18, 2) -> 64, DecimalType(19, 2) -> 128, DoubleType -> 64, FloatType -> 32, LongType -> 64)
-    widths.foreach { case (t, bits) => assert(StatisticsProvider.bits(t) == bits, t) }
+  }
+
+  test("an entry is as wide as the record is") {
+    val columns = new StructType().add("i", IntegerType).add("l", LongType, nullable = false).add("b", ByteType)
+      .add("d", DecimalType(10, 2)).add("w", DecimalType(38, 4)).add("t", StringType).add("x", DoubleType)
+      .add("s", new StructType().add("u", IntegerType)).add("y", DayTimeIntervalType())
+    val plan = LocalRelation(DataTypeUtils.toAttributes(columns))
+    def column(n: String) = plan.output.find(_.name == n).get
+    spark.createDataFrame(new java.util.ArrayList[org.apache.spark.sql.Row], columns).createOrReplaceTempView("typed")
+    def aggregates(calls: String): IndexedSeq[AggregateFunction] =
+      spark.sql(s"select $calls from typed group by i").queryExecution.analyzed.collect { case a: Aggregate => a }.head
+        .aggregateExpressions.flatMap(_.collect { case f: AggregateFunction => f }).toIndexedSeq
+    for {
+      keys <- Seq("i", "l", "i l b", "d w t", "s b t w", "i b b b")
+      calls <- Seq(
+        "count(1)",
+        "count(1), sum(l), sum(i)",
+        "sum(l), sum(y), sum(b), avg(y)",
+        "sum(d), avg(w), sum(w)",
+        "max(t), min(w), max(s)",
+        "stddev(x), bit_or(b), max_by(s, t)",
+        (1 to 40).map(i => s"max(i + $i)").mkString(", "),
+        (1 to 70).map(i => s"sum(i + $i)").mkString(", ")
+      )
+    } {
+      val functions = aggregates(calls)
+      val grouping = keys.split(" ").map(column).toIndexedSeq
+      val entry = Problem(
+        StatisticsProvider.attributesOf(grouping),
+        Vector(BitSet.fromSpecific(grouping.indices)),
+        StatisticsProvider.bufferBits(grouping, functions),
+        TableStatistics(1, Map.empty),
+        Machine(),
+        1L << 20,
+        1
+      ).entryBytes(BitSet.fromSpecific(grouping.indices))
+      val all = RelationSpec(grouping.indices, functions.indices, -1, 0, None, derived = false, 1)
+      val spec = SharedSpec(
+        grouping.map(k => KeySpec(k.dataType, k.nullable)),
+        functions.map(f => AggregateSpec(ExecutedFunction(f).function, None)),
+        Vector(all),
+        Vector.empty,
+        1,
+        ""
+      )
+      assert(entry == 8 * spec.layouts.head.stride, s"$keys: $calls")
+    }
   }
 
   test("statistics survive a file, and foreign files are refused") {

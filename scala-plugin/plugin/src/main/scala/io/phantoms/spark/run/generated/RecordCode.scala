@@ -3,6 +3,7 @@ package io.phantoms.spark.run.generated
 import io.phantoms.spark.functions.{FieldType, KernelSupport}
 import io.phantoms.spark.spec.{Flag, RecordLayout, SharedSpec}
 
+import org.apache.spark.sql.catalyst.expressions.BoundReference
 import org.apache.spark.sql.catalyst.expressions.codegen._
 import org.apache.spark.sql.catalyst.expressions.codegen.Block._
 
@@ -156,6 +157,16 @@ final class RecordCode(spec: SharedSpec, val layout: RecordLayout) {
     }
   }
 
+  /** Code, and Java text, of what a dictionary takes: for nested types the bytes of a row. */
+  private def inDictionary(ctx: CodegenContext, field: FieldType, v: ExprCode): (String, String) = field match {
+    case FieldType.RowField(t) =>
+      ctx.INPUT_ROW = null
+      ctx.currentVars = Seq(ExprCode(FalseLiteral, v.value))
+      val row = GenerateUnsafeProjection.createCode(ctx, Seq(BoundReference(0, t, nullable = false)))
+      (row.code.toString, row.value.toString)
+    case _ => ("", v.value.toString)
+  }
+
   /**
    * Stores an evaluated buffer field.
    *
@@ -192,8 +203,10 @@ final class RecordCode(spec: SharedSpec, val layout: RecordLayout) {
         val set = s"$text = ($text & ${hex(~(RecordLayout.HalfWord << shift))}) | " +
           s"(${slotField(slot).toBits(v.value.toString)} << $shift);"
         old.fold(set)(o => s"if (${v.value} != ${o.value}) { $set }")
-      case f if f.isDictionary && old.isDefined =>
-        s"if (${v.value} != ${old.get.value}) { ${word(table, at, w)} = ${f.toBits(v.value.toString)}; }"
+      case f if f.isDictionary =>
+        val (code, value) = inDictionary(ctx, f, v)
+        val set = s"$code ${word(table, at, w)} = ${f.toBits(value)};"
+        old.fold(set)(o => s"if (${v.value} != ${o.value}) { $set }")
       case f => s"${word(table, at, w)} = ${f.toBits(v.value.toString)};"
     }
     slotNull.get(slot) match {

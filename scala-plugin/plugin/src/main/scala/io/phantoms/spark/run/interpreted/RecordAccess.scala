@@ -5,7 +5,7 @@ import io.phantoms.spark.functions.{FieldType, KernelSupport}
 import io.phantoms.spark.spec.{Flag, RecordLayout, SharedSpec}
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, GenericInternalRow, UnsafeRow}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -29,7 +29,7 @@ private[interpreted] final class RecordAccess(spec: SharedSpec, val layout: Reco
   private val slotTypes = spec.slots.indices.map(layout.slotField).toArray
   private val slotFields = slotTypes.map {
     case _: FieldType.WideDecimal | _: FieldType.Total | FieldType.CarryField => null
-    case other => FieldAccess(other)
+    case other => FieldAccess.ofBuffer(other)
   }
   private val slotWord = Array.tabulate(spec.slots.size)(s => layout.slotPlace.getOrElse(s, 0))
   private val slotWords = spec.slots.indices.map(layout.slotWords).toArray
@@ -254,6 +254,23 @@ private[interpreted] object FieldAccess {
     override def value(bits: Long, dictionary: ByteDictionary): Any = from(bits, dictionary)
   }
 
+  /** Of a buffer field, whose values are Spark's whatever their type. */
+  def ofBuffer(field: FieldType): FieldAccess = field match {
+    case FieldType.RowField(t) =>
+      val toRow = InterpretedAggregates.projection(Seq(BoundReference(0, t, nullable = false)))
+      val holder = new GenericInternalRow(1)
+      val ofRow = apply(field)
+      apply[Any](
+        (v, d) => {
+          holder.update(0, v)
+          ofRow.bits(toRow(holder), d)
+        },
+        ofRow.value
+      )
+    case other => apply(other)
+  }
+
+  /** Of a key. */
   def apply(field: FieldType): FieldAccess = field match {
     case FieldType.Fixed(t, _, _, _) => fixed(t)
     case FieldType.ShortDecimal(t) =>

@@ -1,0 +1,34 @@
+package io.phantoms.spark.functions
+
+import org.apache.spark.sql.catalyst.expressions.AttributeReference
+
+/** How many words the parts of a record take: asked by whoever lays records out and by whoever chooses the tables' sizes. */
+object RecordWidth {
+
+  /** First bit of a carry in the flags: it ends below the bit that says whether a bucket is taken. */
+  val FlaggedCarry: Int = 30
+
+  /** @param flags null bits of nullable keys and buffer fields, beside the two bits of a bucket */
+  def flagWords(flags: Int): Int = math.max(1, (1 + flags + 62) / 63)
+
+  def isCarry(field: AttributeReference): Boolean = FieldType.ofBuffer(field) == FieldType.CarryField
+
+  /** Words of a buffer field other than a carry. */
+  def words(field: AttributeReference): Int = (FieldType.ofBuffer(field).bits + 63) / 64
+
+  /** Whether the first carry lies among the flags. */
+  def carryFitsFlags(flags: Int): Boolean = flags <= FlaggedCarry
+
+  /**
+   * Bits of the words behind the keys, and of flag words beyond the first.
+   *
+   * @param fields the buffer fields of all functions
+   * @param nullableKeys grouping keys that may be NULL
+   */
+  def bufferBits(fields: Seq[AttributeReference], nullableKeys: Int): Int = {
+    val flags = nullableKeys + fields.count(_.nullable)
+    val (carries, others) = fields.partition(isCarry)
+    val apart = if (carryFitsFlags(flags)) carries.drop(1) else carries
+    64 * (others.map(words).sum + (apart.size + 1) / 2 + flagWords(flags) - 1)
+  }
+}

@@ -1,0 +1,145 @@
+package io.phantoms.spark.functions
+
+import org.apache.spark.sql.catalyst.expressions.{Expression, RowOrdering}
+import org.apache.spark.sql.catalyst.expressions.aggregate._
+import org.apache.spark.sql.catalyst.util.{CollationFactory, UnsafeRowUtils}
+import org.apache.spark.sql.types._
+
+/**
+ * What there is to know of an aggregate function before it can be computed from finer aggregates. One that is not in
+ * [[SharedFunction.all]] is left to Spark; one is added by an entry there and nothing else: how its buffer lies in a record
+ * follows from the types of its fields ([[FieldType.ofBuffer]]), and update, merge and result are its own expressions.
+ */
+sealed trait SharedFunction {
+
+  /** Whether this is about that function. */
+  def is(function: AggregateFunction): Boolean
+
+  /** The first input whose type is not accepted. */
+  def refused(function: AggregateFunction): Option[Expression] = None
+
+  /** An argument that Spark evaluates for some rows only, which ones depending on their order. */
+  def sometimesEvaluated(function: AggregateFunction): Option[Expression] = None
+
+  /** Whether floats are added up, so that the last digits of a result depend on the order of rows. */
+  def addsFloats(function: AggregateFunction): Boolean = false
+
+  /** Whether the result is the same, to the bit, in whatever order rows are added and buffers merged. */
+  def isExact(function: AggregateFunction): Boolean
+
+  /** The function to run in its place. */
+  def executed(function: DeclarativeAggregate): DeclarativeAggregate = function
+}
+
+object SharedFunction {
+  import InputTypes._
+
+  val all: Seq[SharedFunction] = Seq(Counts, Sums, Averages, Extremes, ExtremesBy, Bits, Moments)
+
+  def of(function: AggregateFunction): Option[SharedFunction] = all.find(_.is(function))
+
+  /** Functions whose result is the order of rows, or one of them by their order. */
+  def isOrderDependent(function: AggregateFunction): Boolean = function match {
+    case _: First | _: Last | _: CollectList | _: CollectSet | _: ListAgg | _: AnyValue => true
+    case _ => false
+  }
+
+  private case object Counts extends SharedFunction {
+    def is(f: AggregateFunction): Boolean = f.isInstanceOf[Count]
+    def isExact(f: AggregateFunction): Boolean = true
+  }
+
+  private case object Sums extends SharedFunction {
+    def is(f: AggregateFunction): Boolean = f match {
+      case _: Sum | _: WideSum | _: WideDecimalSum => true
+      case _ => false
+    }
+    override def refused(f: AggregateFunction): Option[Expression] = f.children.find(c => !isSummable(c.dataType))
+    override def addsFloats(f: AggregateFunction): Boolean = f.children.exists(c => isFloating(c.dataType))
+    def isExact(f: AggregateFunction): Boolean = f.isInstanceOf[WideTotal] ||
+      f.children.forall(c => addsExactly(c.dataType))
+    override def executed(f: DeclarativeAggregate): DeclarativeAggregate = WideTotal(f)
+  }
+
+  private case object Averages extends SharedFunction {
+    def is(f: AggregateFunction): Boolean = f match {
+      case _: Average | _: WideIntervalAverage | _: WideDecimalAverage => true
+      case _ => false
+    }
+    override def refused(f: AggregateFunction): Option[Expression] = f.children.find(c => !isSummable(c.dataType))
+    override def addsFloats(f: AggregateFunction): Boolean = f.children.exists(c => isFloating(c.dataType))
+    // Integers are averaged as doubles.
+    def isExact(f: AggregateFunction): Boolean = f.isInstanceOf[WideTotal] ||
+      f.children.forall(c => c.dataType.isInstanceOf[DecimalType] && addsExactly(c.dataType))
+    override def executed(f: DeclarativeAggregate): DeclarativeAggregate = WideTotal(f)
+  }
+
+  /** Minima and maxima; those of booleans are `bool_and` and `bool_or`. */
+  private case object Extremes extends SharedFunction {
+    def is(f: AggregateFunction): Boolean = f.isInstanceOf[Min] || f.isInstanceOf[Max]
+    override def refused(f: AggregateFunction): Option[Expression] = f.children.find(c => !isOrderedByBytes(c.dataType))
+    def isExact(f: AggregateFunction): Boolean = f.children.forall(c => comparesExactly(c.dataType))
+  }
+
+  /** The value beside the largest or smallest one. Among equal ones it is any, here as in Spark. */
+  private case object ExtremesBy extends SharedFunction {
+    def is(f: AggregateFunction): Boolean = f.isInstanceOf[MaxBy] || f.isInstanceOf[MinBy]
+    override def refused(f: AggregateFunction): Option[Expression] = f match {
+      case by: MaxMinBy => Option.when(!isOrderedByBytes(by.orderingExpr.dataType))(by.orderingExpr)
+      case _ => None
+    }
+    override def sometimesEvaluated(f: AggregateFunction): Option[Expression] = f match {
+      case by: MaxMinBy => Some(by.valueExpr)
+      case _ => None
+    }
+    def isExact(f: AggregateFunction): Boolean = false
+  }
+
+  private case object Bits extends SharedFunction {
+    def is(f: AggregateFunction): Boolean = f.isInstanceOf[BitAggregate]
+    def isExact(f: AggregateFunction): Boolean = true
+  }
+
+  /** Variances, covariances, correlations, regressions: moments are kept as doubles and merged by Chan's formulas. */
+  private case object Moments extends SharedFunction {
+    def is(f: AggregateFunction): Boolean = f match {
+      case _: CentralMomentAgg | _: Covariance | _: PearsonCorrelation | _: RegrSlope | _: RegrIntercept => true
+      case _ => false
+    }
+    override def addsFloats(f: AggregateFunction): Boolean = true
+    def isExact(f: AggregateFunction): Boolean = false
+  }
+}
+
+/** What may be added up or compared, and how exactly. */
+private[functions] object InputTypes {
+
+  def isFloating(t: DataType): Boolean = t == FloatType || t == DoubleType
+
+  def isSummable(t: DataType): Boolean = t match {
+    case _: NumericType | _: YearMonthIntervalType | _: DayTimeIntervalType => true
+    case _ => false
+  }
+
+  /** Types with an order in which values are equal only if they are the same (zeros and NaNs apart). */
+  def isOrderedByBytes(t: DataType): Boolean = t match {
+    case s: StringType => s.collationId == CollationFactory.UTF8_BINARY_COLLATION_ID
+    case StructType(fields) => fields.forall(f => isOrderedByBytes(f.dataType))
+    case ArrayType(element, _) => isOrderedByBytes(element)
+    case _: UserDefinedType[_] => false
+    case other => RowOrdering.isOrderable(other)
+  }
+
+  def addsExactly(t: DataType): Boolean = t match {
+    // Ten digits more than these fit, so that no intermediate sum of mixed signs overflows before the last one does.
+    case d: DecimalType => d.precision <= DecimalType.MAX_PRECISION - 10
+    case ByteType | ShortType | IntegerType | LongType | _: YearMonthIntervalType | _: DayTimeIntervalType => true
+    case _ => false
+  }
+
+  /** Zeros of either sign, and collated strings, are equal and yet not the same. */
+  def comparesExactly(t: DataType): Boolean = t match {
+    case FloatType | DoubleType | _: StructType | _: ArrayType | _: MapType => false
+    case other => UnsafeRowUtils.isBinaryStable(other)
+  }
+}
