@@ -108,8 +108,9 @@ lint: $(VENV)/.dev
 	$(VENV)/bin/ruff format --check python tests examples
 	$(VENV)/bin/mypy
 
+# Most of a test here is one JVM that plans, or starts.
 test-python: $(VENV)/.dev jar
-	$(PY) -m pytest --durations=20
+	$(PY) -m pytest --numprocesses=2 --dist=worksteal --durations=20
 
 # Short forms are in the suites: PlanningMemorySuite weighs what stays.
 soak: $(VENV)/.dev jar

@@ -9,7 +9,7 @@ import org.scalatest.funsuite.AnyFunSuite
 final class AdaptiveSuite extends AnyFunSuite with PluginSession {
   override protected def extensions: SparkSessionExtensions => Unit = Variants.extensions
 
-  private val rows = 400000
+  private val rows = 150000
 
   /** Rows of one task, in files and as rows of `range`. */
   private def input(name: String, key: String): String = {
@@ -51,9 +51,9 @@ final class AdaptiveSuite extends AnyFunSuite with PluginSession {
 
   test("a table that was passed by is tried again, and stays once it reduces") {
     // After a quarter of the rows there are only 100 groups left.
-    val lfta = run(input("phases", "if(id < 100000, id * 7919 % 400009, id % 100)"), 1 << 12)
-    assert(value(lfta, "bypassed") > 50000, lfta.metrics)
-    assert(value(lfta, "hits") > 150000, lfta.metrics)
+    val lfta = run(input("phases", s"if(id < ${rows / 4}, id * 7919 % 400009, id % 100)"), 1 << 12)
+    assert(value(lfta, "bypassed") > rows / 8, lfta.metrics)
+    assert(value(lfta, "hits") > rows * 3 / 8, lfta.metrics)
   }
 
   test("a table that reduces is never passed by") {

@@ -2,7 +2,7 @@ package io.phantoms.spark.integration
 
 import java.nio.file.Files
 
-import io.phantoms.spark.{ApplicationMemory, PhantomsExtensions, TestSessions}
+import io.phantoms.spark.{ApplicationMemory, PhantomsExtensions, TestSessions, Turns}
 import io.phantoms.spark.detect.{DetectionTestSession, WorkloadOracle}
 import io.phantoms.spark.physical.{LftaExec, SharedMerge, SharedMergeExec}
 
@@ -60,9 +60,14 @@ trait PluginSession extends BeforeAndAfterAll with Assertions with AdaptiveSpark
 
   protected def plain[T](body: => T): T = withConf("spark.phantoms.enabled" -> "false")(body)
 
-  /** Runs `body` under adaptive execution and without. */
-  protected def bothModes(body: => Any): Unit = Seq("true", "false").foreach { on =>
-    withClue(s"spark.sql.adaptive.enabled=$on: ")(withConf("spark.sql.adaptive.enabled" -> on)(body))
+  private var asked = 0
+
+  /** Runs `body` under adaptive execution and without, in turns: by one of the two each time this is called. */
+  protected def bothModes(body: => Any): Unit = {
+    asked += 1
+    Turns.some(Seq("true", "false"), 1, asked).foreach { on =>
+      withClue(s"spark.sql.adaptive.enabled=$on: ")(withConf("spark.sql.adaptive.enabled" -> on)(body))
+    }
   }
 
   protected def sharedIn(plan: LogicalPlan): Seq[SharedMerge] =

@@ -54,8 +54,3 @@ class InterpretedSuite extends AnyFunSuite with TakesTurns {
     }
   }
 }
-
-class InterpretedAggregateTrapsSuite
-    extends AnyFunSuite with RandomConfigurationSuite with InterpretedVariants with TrapTables with AggregateTraps {
-  override protected def seeds: Seq[Long] = Seq(3L)
-}

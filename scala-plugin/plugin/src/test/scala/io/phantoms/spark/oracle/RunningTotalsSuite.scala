@@ -12,14 +12,14 @@ import org.scalatest.funsuite.AnyFunSuite
  * relations they are made; what they have to fail at ours fail at with the same error. Tables lie in the order in which
  * plain Spark adds them up, so that its answer is always the same.
  */
-class RunningTotalsSuite extends AnyFunSuite with RandomConfigurationSuite {
+class RunningTotalsSuite extends AnyFunSuite with RandomConfigurationSuite with TestsTakeTurns {
   import RunningTotalsSuite._
 
-  override protected def variants: Seq[Variant] =
-    Variant("the chooser's", Nil) +: Seq(1L, 2L).map(RandomConfigurationSuite.variant) :+ {
-      val random = RandomConfigurationSuite.variant(3L)
-      random.copy(label = s"${random.label}, interpreted", confs = Seq(interpreted))
-    }
+  override protected def turns: IndexedSeq[Seq[Variant]] = {
+    val random = (1L to 3L).map(RandomConfigurationSuite.variant)
+    val last = random(2).copy(label = s"${random(2).label}, interpreted", confs = Seq(interpreted))
+    IndexedSeq(Seq(Variant("the chooser's", Nil), random.head), Seq(random(1), last))
+  }
 
   private def view(name: String, slices: Int, t: DataType, rows: Seq[(Int, Int, Any)]): Unit =
     spark.createDataFrame(

@@ -1,5 +1,11 @@
 package io.phantoms.spark.oracle
 
+import io.phantoms.spark.Turns
+
+import org.scalactic.source.Position
+import org.scalatest.Tag
+import org.scalatest.funsuite.AnyFunSuite
+
 /**
  * A suite whose tests take turns at the variants: each runs those of one turn, and the next test those of the next one, so
  * that every variant meets every query and every form of the input, and all tests together run the product of the
@@ -15,8 +21,8 @@ trait TakesTurns extends DifferentialSuite { this: org.scalatest.Suite =>
 
   /** Those of the turn while a test has one, else all. */
   override protected def variants: Seq[Variant] =
-    turn.filterNot(_ => TakesTurns.full).fold[Seq[Variant]](turns.flatten)(t =>
-      turns(Math.floorMod(t + TakesTurns.seed, turns.size))
+    turn.filterNot(_ => Turns.full).fold[Seq[Variant]](turns.flatten)(t =>
+      turns(Math.floorMod(t + Turns.seed, turns.size))
     )
 
   protected def onTurn[T](t: Int)(body: => T): T = {
@@ -26,7 +32,32 @@ trait TakesTurns extends DifferentialSuite { this: org.scalatest.Suite =>
   }
 }
 
-object TakesTurns {
-  private val full = sys.props.get("phantoms.matrix.full").contains("true")
-  private val seed = sys.props.get("phantoms.matrix.seed").fold(0L)(_.toLong)
+/** Tests take turns at the variants in the order in which they are registered. */
+trait TestsTakeTurns extends AnyFunSuite with TakesTurns {
+  private var registered = 0
+
+  override protected def test(name: String, tags: Tag*)(body: => Any)(implicit pos: Position): Unit = {
+    val t = registered
+    registered += 1
+    super.test(name, tags: _*)(onTurn(t)(body))
+  }
+}
+
+/**
+ * Suites that hold the same tests, each under settings of its own, and share them out: of each `places` tests that
+ * follow one another a suite runs one, another one with every commit; with `-Dphantoms.matrix.full=true` each runs all.
+ */
+trait SharesTests extends AnyFunSuite {
+
+  /** Which of the suites this one is, of how many. */
+  protected def place: Int
+  protected def places: Int
+
+  private var registered = 0
+
+  override protected def test(name: String, tags: Tag*)(body: => Any)(implicit pos: Position): Unit = {
+    val mine = Math.floorMod(registered + Turns.seed, places) == place
+    registered += 1
+    if (mine || Turns.full) super.test(name, tags: _*)(body)
+  }
 }

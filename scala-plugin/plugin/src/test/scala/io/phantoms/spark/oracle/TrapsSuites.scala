@@ -8,29 +8,50 @@ trait TrapTables extends DifferentialSuite { this: org.scalatest.Suite =>
 }
 
 /** Traps as a session meets them, adaptive or not, by each algorithm. */
-trait TrapVariants extends TrapTables { this: org.scalatest.Suite =>
-  override protected def variants: Seq[Variant] = Seq(
-    Variant("auto, adaptive", Nil),
-    Variant("gc, not adaptive", Seq("spark.phantoms.chooser" -> "gc", "spark.sql.adaptive.enabled" -> "false"))
+trait TrapVariants extends TestsTakeTurns with TrapTables {
+  override protected def turns: IndexedSeq[Seq[Variant]] = IndexedSeq(
+    Seq(Variant("auto, adaptive", Nil)),
+    Seq(Variant("gc, not adaptive", Seq("spark.phantoms.chooser" -> "gc", "spark.sql.adaptive.enabled" -> "false")))
   )
 }
 
-class GroupingSetTrapsSuite extends AnyFunSuite with TrapVariants with GroupingSetTraps
-class UnionTrapsSuite extends AnyFunSuite with TrapVariants with UnionTraps with DamagedInputTraps
-class AggregateTrapsSuite extends AnyFunSuite with TrapVariants with AggregateTraps
+/** Traps under random configurations: all of them in turn. */
+trait RandomTraps extends AnyFunSuite with RandomConfigurationSuite with TestsTakeTurns with TrapTables {
+  override protected def turns: IndexedSeq[Seq[Variant]] =
+    seeds.map(s => Seq(RandomConfigurationSuite.variant(s))).toIndexedSeq
+}
 
-class RandomGroupingSetTrapsSuite
-    extends AnyFunSuite with RandomConfigurationSuite with TrapTables with GroupingSetTraps
-class RandomUnionTrapsSuite extends AnyFunSuite with RandomConfigurationSuite with TrapTables with UnionTraps
-class RandomAggregateTrapsSuite extends AnyFunSuite with RandomConfigurationSuite with TrapTables with AggregateTraps
+class GroupingSetTrapsSuite extends TrapVariants with GroupingSetTraps
+class UnionTrapsSuite extends TrapVariants with UnionTraps with DamagedInputTraps
+class AggregateTrapsSuite extends TrapVariants with AggregateTraps
+
+class RandomGroupingSetTrapsSuite extends RandomTraps with GroupingSetTraps
+class RandomUnionTrapsSuite extends RandomTraps with UnionTraps
+
+/** Each trap of aggregates runs in [[AggregateTrapsSuite]] and in one of these. */
+trait OtherAggregateTraps extends SharesTests with TrapTables {
+  override protected def places: Int = 4
+}
+
+class RandomAggregateTrapsSuite extends RandomTraps with OtherAggregateTraps with AggregateTraps {
+  override protected def place: Int = 0
+}
+
+class InterpretedAggregateTrapsSuite
+    extends OtherAggregateTraps with RandomConfigurationSuite with InterpretedVariants with AggregateTraps {
+  override protected def place: Int = 1
+  override protected def seeds: Seq[Long] = Seq(3L)
+}
 
 /** Traps with the smallest tables that the conf allows. */
-class TinyMemoryTrapsSuite extends AnyFunSuite with TrapTables with AggregateTraps {
+class TinyMemoryTrapsSuite extends OtherAggregateTraps with AggregateTraps {
+  override protected def place: Int = 2
   override protected def sessionConf: Map[String, String] = super.sessionConf + ("spark.phantoms.lfta.memory" -> "64k")
 }
 
 /** Traps where tasks get hardly any execution memory, so that tables may be refused. */
-class TinyPoolTrapsSuite extends AnyFunSuite with TrapTables with AggregateTraps {
+class TinyPoolTrapsSuite extends OtherAggregateTraps with AggregateTraps {
+  override protected def place: Int = 3
   override protected def sessionConf: Map[String, String] = super.sessionConf ++ Map(
     // 12 MB for the tasks of both cores.
     "spark.testing.memory" -> (24L << 20).toString,

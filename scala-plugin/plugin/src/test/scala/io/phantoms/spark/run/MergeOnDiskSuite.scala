@@ -22,7 +22,7 @@ final class MergeOnDiskSuite extends AnyFunSuite with BeforeAndAfterAll {
   override def beforeAll(): Unit = {
     spark = TestSessions.start(
       Map(
-        "spark.testing.memory" -> (48L << 20).toString,
+        "spark.testing.memory" -> (32L << 20).toString,
         "spark.testing.reservedMemory" -> "0",
         "spark.sql.extensions" -> classOf[TwoTiersExtensions].getName,
         "spark.phantoms.secondTier.enabled" -> "false",
@@ -33,9 +33,9 @@ final class MergeOnDiskSuite extends AnyFunSuite with BeforeAndAfterAll {
         "spark.sql.shuffle.partitions" -> "2"
       )
     )
-    spark.range(0, 600000, 1, 4).selectExpr(
-      "int(id * 7919 % 200003) a",
-      "if(id % 11 = 0, null, concat('some longer text to fill memory ', id % 150001)) b",
+    spark.range(0, 300000, 1, 4).selectExpr(
+      "int(id * 7919 % 100003) a",
+      "if(id % 11 = 0, null, concat('some longer text to fill memory ', id % 75001)) b",
       "int(id % 13) c",
       "id v",
       "cast(id as decimal(30, 3)) d"
@@ -122,7 +122,7 @@ final class MergeOnDiskSuite extends AnyFunSuite with BeforeAndAfterAll {
   test("groups that were merged on disk are observed, each once") {
     val files = java.nio.file.Files.createTempDirectory("phantoms-disk").resolve("t").toString
     spark.conf.set("spark.phantoms.enabled", "false")
-    spark.table("t").where("v < 400000").write.parquet(files)
+    spark.table("t").where("v < 200000").write.parquet(files)
     spark.read.parquet(files).createOrReplaceTempView("stored")
     StatsApi.statsClear(spark)
     check("select a, b, c, count(*) n, sum(d) sd, grouping_id() g from stored group by cube(a, b, c)")
@@ -135,7 +135,7 @@ final class MergeOnDiskSuite extends AnyFunSuite with BeforeAndAfterAll {
         set -> spark.sql(s"select count(*) from (select distinct ${set.mkString(", ")} from stored)").head().getLong(0)
       }
       assert(groups == truth.map { case (set, n) => set -> n.toDouble }.toMap)
-      assert(found.head.observation.rows.contains(400000.0))
+      assert(found.head.observation.rows.contains(200000.0))
     } finally spark.conf.set("spark.phantoms.enabled", "true")
   }
 
