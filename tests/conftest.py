@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 import phantoms
 from phantoms.lab.data import ensure
 from phantoms.session import find_jar
+from phantoms.tree import Relation
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCAL = {
@@ -33,6 +34,15 @@ LOCAL = {
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 Run = subprocess.CompletedProcess[str]
+
+
+def notation(relations: Iterable[Relation]) -> str:
+    """Trees as the JVM writes configurations."""
+
+    def write(r: Relation) -> str:
+        return r.label + (f"({notation(r.children)})" if r.children else "")
+
+    return " ".join(map(write, sorted(relations, key=lambda r: r.label)))
 
 
 @pytest.fixture(scope="session")

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import phantoms
-from conftest import environment
+from conftest import environment, notation
 from phantoms.errors import PhantomsError
-from phantoms.tree import parse
+from phantoms.tree import of
 
 QUERIES = [["A", "B"], ["B", "C"], ["B", "D"], ["C", "D"]]
 STATS = {
@@ -25,7 +25,9 @@ STATS = {
 def test_the_papers_example() -> None:
     plan = phantoms.plan(QUERIES, STATS, memory=4 << 20)
     assert plan.cost < plan.cost_without
-    labels = {r.label for root in parse(plan.configuration) for r in root.walk()}
+    trees = of(plan.tables)
+    assert notation(trees) == plan.configuration
+    labels = {r.label for root in trees for r in root.walk()}
     assert {"AB", "BC", "BD", "CD"} < labels  # the queries and at least one phantom
     assert len(plan.tables) == len(labels)
     assert plan.to_dict()["configuration"] == plan.configuration

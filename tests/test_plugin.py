@@ -12,11 +12,12 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import phantoms
+from conftest import notation
 from phantoms.errors import PhantomsError
 from phantoms.lab.benchmark.session import PLUGIN_NODE, last_plan
 from phantoms.lab.demo.run import differing_rows
 from phantoms.lab.reports import WORKLOADS, Workload, sets, union
-from phantoms.tree import parse
+from phantoms.tree import of
 
 
 def plan(df: DataFrame) -> str:
@@ -75,16 +76,35 @@ def test_explanation(spark: SparkSession) -> None:
     df = spark.sql(sets(WORKLOADS["smap4"], "packets"))
     explanation = phantoms.explain(df)
     (configuration,) = explanation.configurations
-    assert parse(configuration)
     assert configuration in str(explanation)
     document = explanation.to_dict()
     assert json.loads(json.dumps(document)) == document
     (decision,) = explanation.shared
-    assert {r.label for root in parse(configuration) for r in root.walk()}
+    assert notation(of(decision["relations"])) == configuration
     columns = {frozenset(r["keys"]) for r in decision["relations"]}
     assert {frozenset(r.keys) for r in WORKLOADS["smap4"].reports} <= columns
     assert explanation.svg().count("<svg") == 1
     assert "<svg" in explanation._repr_html_()
+
+
+def test_the_last_execution(spark: SparkSession) -> None:
+    df = spark.sql(sets(WORKLOADS["smap4"], "packets"))
+    rows = len(df.collect())
+    found = phantoms.last_execution(spark)
+    assert found is not None
+    lfta, merge = found["operators"]
+    assert (lfta["operator"], merge["operator"]) == ("PhantomsLfta", "PhantomsMerge")
+    assert [lfta["configuration"]] == [merge["configuration"]] == phantoms.explain(df).configurations
+    assert lfta["metrics"]["rows"] == spark.table("packets").count()
+    assert merge["metrics"]["numOutputRows"] == rows
+    assert lfta["metrics"]["externalEvictions"] + lfta["metrics"]["bypassed"] >= merge["metrics"]["received"] > 0
+    # What was not shared leaves no trace, and the next shared one takes its place.
+    assert phantoms.last_execution(spark) == found
+    spark.sql("SELECT srcip, dstip, sum(length) FROM packets GROUP BY CUBE (srcip, dstip)").collect()
+    other = phantoms.last_execution(spark)
+    assert other is not None
+    assert other["execution_id"] > found["execution_id"]
+    assert other["operators"][-1]["configuration"] != merge["configuration"]
 
 
 def test_why_not_gives_a_code(spark: SparkSession) -> None:

@@ -12,6 +12,7 @@ from phantoms import stats
 from phantoms._version import __version__
 from phantoms.calibration import Calibration, calibrate, load_calibration
 from phantoms.errors import PhantomsError
+from phantoms.execution import last_execution
 from phantoms.explanation import Explanation, explain, why_not
 from phantoms.planning import Plan, plan
 from phantoms.session import configure, disable, enable, is_active
@@ -28,6 +29,7 @@ __all__ = [
     "enable",
     "explain",
     "is_active",
+    "last_execution",
     "load_calibration",
     "plan",
     "stats",

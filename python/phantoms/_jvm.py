@@ -1,9 +1,9 @@
-"""The one place that reaches into the JVM: the plugin's API objects through py4j."""
+"""The one place that reaches into the JVM: a call by its name, arguments and answer as JSON, through py4j."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from phantoms.errors import PhantomsError
@@ -11,10 +11,7 @@ from phantoms.errors import PhantomsError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-API = "io.phantoms.spark.api.PhantomsApi"
-STATS_API = "io.phantoms.spark.api.StatsApi"
-CALIBRATE_API = "io.phantoms.spark.api.CalibrateApi"
-PLAN_API = "io.phantoms.spark.api.PlanApi"
+API = "io.phantoms.spark.api.PhantomsCall"
 
 WRONG_SPARK = "[PHANTOMS_WRONG_SPARK]"
 
@@ -34,10 +31,10 @@ def require_classic(session_or_frame: Any) -> None:
         )
 
 
-def find_api(spark: SparkSession, name: str = API) -> Any | None:
-    """Return an API object of the plugin, or None if its jar is not on the class path of the session's JVM."""
+def find_api(spark: SparkSession) -> Any | None:
+    """Return what answers calls, or None if the plugin's jar is not on the class path of the session's JVM."""
     require_classic(spark)
-    return resolve(spark._jvm, name)
+    return resolve(spark._jvm, API)
 
 
 def resolve(jvm: Any, name: str) -> Any | None:
@@ -50,25 +47,41 @@ def resolve(jvm: Any, name: str) -> Any | None:
     return node if isinstance(node, JavaClass) else None
 
 
-def api(spark: SparkSession, name: str = API) -> Any:
-    """Return an API object of the plugin.
+def call(spark: SparkSession, name: str, arguments: Mapping[str, Any] | None = None, *, df: Any = None) -> Any:
+    """Do what has this name in the session's JVM, and return its answer.
+
+    Parameters
+    ----------
+    spark : SparkSession
+        A classic session.
+    name : str
+        One of those that ``PhantomsCall`` lists.
+    arguments : mapping, optional
+        Its arguments; anything that is JSON.
+    df : DataFrame, optional
+        What it is asked about.
 
     Raises
     ------
     PhantomsError
         ``NOT_ACTIVE`` if the jar is not on the class path of the session's JVM.
     """
-    found = find_api(spark, name)
+    found = find_api(spark)
     if found is None:
         raise PhantomsError(
             "NOT_ACTIVE",
             "the plugin's jar is not on the class path of this session.",
             "Build the session with phantoms.configure(SparkSession.builder).getOrCreate() before any other session.",
         )
-    return found
+    return ask(found, spark._jsparkSession, None if df is None else df._jdf, name, arguments)
 
 
-def call(code: str, hint: str, what: str, action: Callable[[], Any]) -> Any:
+def ask(api: Any, session: Any, df: Any, name: str, arguments: Any = None) -> Any:
+    """The same of what `find_api` or `resolve` found, with the JVM's own objects."""
+    return json.loads(api.call(session, df, name, json.dumps({} if arguments is None else arguments)))
+
+
+def guarded(code: str, hint: str, what: str, action: Callable[[], Any]) -> Any:
     """Do something in the JVM; an error of its is raised as a `PhantomsError` that says `what` failed."""
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
@@ -92,7 +105,7 @@ def wrong_spark(message: str) -> PhantomsError:
 
 def require_fitting(api: Any) -> None:
     """Raise ``UNSUPPORTED_SPARK`` if the JVM runs another Spark minor than the jar was built for."""
-    build = json.loads(api.buildInfo())
+    build = ask(api, None, None, "build_info")
     minor, running = str(build["spark_minor"]), str(build["running"])
     if running.split(".")[:2] != minor.split("."):
         raise wrong_spark(f"this jar was built for Spark {minor}, the session runs {running}")

@@ -147,7 +147,7 @@ class Calibration:
 
 
 def _call(what: str, action: Callable[[], Any]) -> Any:
-    return _jvm.call("BAD_CALIBRATION", "Correct the argument or the file.", what, action)
+    return _jvm.guarded("BAD_CALIBRATION", "Correct the argument or the file.", what, action)
 
 
 def _count(name: str, value: int) -> int:
@@ -206,9 +206,8 @@ def calibrate(
     require_active(spark)
     size, runs = _count("rows", rows), _count("repeat", repeat)
     outputs.check(path, "path")
-    api = _jvm.api(spark, _jvm.CALIBRATE_API)
-    answer = _call("calibration", lambda: api.calibrateJson(spark._jsparkSession, size, runs, seed, directory))
-    found = Calibration.from_dict(json.loads(answer))
+    given = {"rows": size, "repeat": runs, "seed": seed, "directory": directory}
+    found = Calibration.from_dict(_call("calibration", lambda: _jvm.call(spark, "calibrate", given)))
     if path is not None:
         found.save(path)
     if apply:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -90,24 +89,16 @@ def legend_of(decision: Mapping[str, Any]) -> dict[str, str]:
 def _draw(
     decision: Mapping[str, Any], captions: Mapping[frozenset[str], str], notes: Mapping[frozenset[str], str]
 ) -> str:
-    legend = legend_of(decision)
-    phantoms = {frozenset(r["keys"]) for r in decision.get("relations", []) if r["phantom"]}
-
     def caption(r: tree.Relation) -> str:
-        names = r.names(legend)
-        return captions.get(frozenset(names), ", ".join(names) or "everything")
-
-    def is_phantom(r: tree.Relation) -> bool:
-        return frozenset(r.names(legend)) in phantoms
+        return captions.get(frozenset(r.keys), ", ".join(r.keys) or "everything")
 
     def note(r: tree.Relation) -> str:
-        names = frozenset(r.names(legend))
-        return notes.get(names) or (f"{expected[names]:,.0f} rows expected" if expected.get(names) else "")
+        expected = f"{r.expected_groups:,.0f} rows expected" if r.expected_groups else ""
+        return notes.get(frozenset(r.keys)) or expected
 
-    expected = expected_groups(decision)
     rows = decision.get("rows")
     source = f"{rows:,.0f} rows, read once" if rows else "read once"
-    return tree.svg(tree.parse(decision["notation"]), caption, is_phantom, note, source)
+    return tree.svg(tree.of(decision["relations"]), caption, note, source)
 
 
 def expected_groups(decision: Mapping[str, Any]) -> dict[frozenset[str], float]:
@@ -131,8 +122,8 @@ def explain(df: DataFrame) -> Explanation:
     PhantomsError
         ``NOT_ACTIVE`` without the plugin; ``CONNECT_UNSUPPORTED`` for a Spark Connect DataFrame.
     """
-    api = _jvm.api(_jvm.session_of(df))
-    return Explanation(str(api.explainText(df._jdf)), json.loads(api.explainJson(df._jdf)))
+    answer = _jvm.call(_jvm.session_of(df), "explain", df=df)
+    return Explanation(answer["text"], answer["document"])
 
 
 def why_not(df: DataFrame) -> str:
@@ -148,4 +139,4 @@ def why_not(df: DataFrame) -> str:
     PhantomsError
         ``NOT_ACTIVE`` without the plugin; ``CONNECT_UNSUPPORTED`` for a Spark Connect DataFrame.
     """
-    return str(_jvm.api(_jvm.session_of(df)).whyNotText(df._jdf))
+    return str(_jvm.call(_jvm.session_of(df), "why_not", df=df))

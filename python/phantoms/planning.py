@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -111,7 +110,7 @@ def plan_spec(spec: Mapping[str, Any]) -> Plan:
     from pyspark.errors import PySparkException
 
     try:
-        answer = json.loads(_api().planJson(json.dumps(spec)))
+        answer = _jvm.ask(_api(), None, None, "plan", spec)
     except (Py4JJavaError, PySparkException) as e:
         raise PhantomsError(
             "BAD_PLAN", f"{_jvm.java_error(e)}.".replace("..", "."), "Correct the queries or the statistics."
@@ -148,16 +147,16 @@ def _api() -> Any:
     running = SparkSession.getActiveSession()
     # A Spark Connect session has no JVM on this side.
     if running is not None and not _jvm.is_connect(running):
-        found = _jvm.find_api(running, _jvm.PLAN_API)
+        found = _jvm.find_api(running)
         if found is not None:
             return found
     if _gateway is None:
         _gateway = _launch(find_jar())
-    api = _jvm.resolve(_gateway.jvm, _jvm.PLAN_API)
+    api = _jvm.resolve(_gateway.jvm, _jvm.API)
     if api is None:
         raise PhantomsError(
             "MISSING_JAR",
-            f"the jar has no {_jvm.PLAN_API}.",
+            f"the jar has no {_jvm.API}.",
             "Rebuild it: make jar.",
             {"jar": str(find_jar())},
         )

@@ -244,7 +244,7 @@ def is_active(spark: SparkSession) -> bool:
         ``CONNECT_UNSUPPORTED`` for a Spark Connect session.
     """
     api = _jvm.find_api(spark)
-    return api is not None and bool(api.isActive(spark._jsparkSession))
+    return api is not None and bool(_jvm.ask(api, spark._jsparkSession, None, "is_active"))
 
 
 def require_active(spark: SparkSession) -> None:

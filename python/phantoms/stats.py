@@ -6,7 +6,7 @@ name of a table or view.
 
 from __future__ import annotations
 
-import json
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,24 +30,20 @@ def _session(spark: SparkSession | None) -> SparkSession:
 
 
 def _call(what: str, action: Callable[[], Any]) -> Any:
-    return _jvm.call("BAD_STATISTICS", "Check the table, the column names and the file.", what, action)
+    return _jvm.guarded("BAD_STATISTICS", "Check the table, the column names and the file.", what, action)
 
 
 def _positive(name: str, value: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf:
         raise PhantomsError(
             "BAD_STATISTICS", f"{name} must be a positive number, not {value!r}.", "Pass a count or an estimate of it."
         )
 
 
-def _columns(spark: SparkSession, cols: Sequence[str]) -> Any:
+def _columns(cols: Sequence[str]) -> list[str]:
     if isinstance(cols, str) or not all(isinstance(c, str) for c in cols):
         raise PhantomsError("BAD_STATISTICS", f"cols must be a list of column names, not {cols!r}.", "Use ['a', 'b'].")
-    gateway: Any = spark.sparkContext._gateway
-    array = gateway.new_array(gateway.jvm.java.lang.String, len(cols))
-    for i, c in enumerate(cols):
-        array[i] = c
-    return array
+    return list(cols)
 
 
 def set_rows(table: str, n: int, *, spark: SparkSession | None = None) -> None:
@@ -69,8 +65,7 @@ def set_rows(table: str, n: int, *, spark: SparkSession | None = None) -> None:
     """
     _positive("n", n)
     session = _session(spark)
-    api = _jvm.api(session, _jvm.STATS_API)
-    _call(f"rows of {table}", lambda: api.statsSetRows(session._jsparkSession, table, float(n)))
+    _call(f"rows of {table}", lambda: _jvm.call(session, "stats.set_rows", {"table": table, "n": float(n)}))
 
 
 def set_groups(table: str, cols: Sequence[str], n: int, *, spark: SparkSession | None = None) -> None:
@@ -93,12 +88,9 @@ def set_groups(table: str, cols: Sequence[str], n: int, *, spark: SparkSession |
         ``BAD_STATISTICS`` for an unknown table or column or a number that is not positive; ``NOT_ACTIVE``.
     """
     _positive("n", n)
-    session = _session(spark)
-    api, columns = _jvm.api(session, _jvm.STATS_API), _columns(session, cols)
-    _call(
-        f"groups of {table} by {', '.join(cols)}",
-        lambda: api.statsSetGroups(session._jsparkSession, table, columns, float(n)),
-    )
+    session, columns = _session(spark), _columns(cols)
+    given = {"table": table, "columns": columns, "n": float(n)}
+    _call(f"groups of {table} by {', '.join(cols)}", lambda: _jvm.call(session, "stats.set_groups", given))
 
 
 def set_flow_length(table: str, cols: Sequence[str], length: float, *, spark: SparkSession | None = None) -> None:
@@ -123,12 +115,9 @@ def set_flow_length(table: str, cols: Sequence[str], length: float, *, spark: Sp
     _positive("length", length)
     if length < 1:
         raise PhantomsError("BAD_STATISTICS", f"a flow length is at least 1, not {length}.", "1 means no clustering.")
-    session = _session(spark)
-    api, columns = _jvm.api(session, _jvm.STATS_API), _columns(session, cols)
-    _call(
-        f"flow length of {table} by {', '.join(cols)}",
-        lambda: api.statsSetFlowLength(session._jsparkSession, table, columns, float(length)),
-    )
+    session, columns = _session(spark), _columns(cols)
+    given = {"table": table, "columns": columns, "length": float(length)}
+    _call(f"flow length of {table} by {', '.join(cols)}", lambda: _jvm.call(session, "stats.set_flow_length", given))
 
 
 def sample(df: DataFrame) -> dict[str, Any]:
@@ -149,8 +138,8 @@ def sample(df: DataFrame) -> dict[str, Any]:
     PhantomsError
         ``BAD_STATISTICS`` if it cannot be sampled; ``NOT_ACTIVE``.
     """
-    api = _jvm.api(_jvm.session_of(df), _jvm.STATS_API)
-    return dict(json.loads(_call("sample", lambda: api.statsSample(df._jdf))))
+    session = _jvm.session_of(df)
+    return dict(_call("sample", lambda: _jvm.call(session, "stats.sample", df=df)))
 
 
 def count(df: DataFrame, groupings: Sequence[Sequence[str]], *, deviation: float = 0.02) -> dict[str, Any]:
@@ -184,9 +173,9 @@ def count(df: DataFrame, groupings: Sequence[Sequence[str]], *, deviation: float
         raise PhantomsError(
             "BAD_STATISTICS", f"groupings must be lists of column names, not {groupings!r}.", "Use [['a'], ['a', 'b']]."
         )
-    api = _jvm.api(_jvm.session_of(df), _jvm.STATS_API)
-    names = json.dumps([list(g) for g in groupings])
-    return dict(json.loads(_call("count", lambda: api.statsCount(df._jdf, names, float(deviation)))))
+    session = _jvm.session_of(df)
+    given = {"groupings": [list(g) for g in groupings], "deviation": float(deviation)}
+    return dict(_call("count", lambda: _jvm.call(session, "stats.count", given, df=df)))
 
 
 def observed(*, spark: SparkSession | None = None) -> list[dict[str, Any]]:
@@ -213,8 +202,7 @@ def observed(*, spark: SparkSession | None = None) -> list[dict[str, Any]]:
         ``NOT_ACTIVE``.
     """
     session = _session(spark)
-    api = _jvm.api(session, _jvm.STATS_API)
-    return list(json.loads(_call("observed", lambda: api.statsObserved(session._jsparkSession))))
+    return list(_call("observed", lambda: _jvm.call(session, "stats.observed")))
 
 
 def save(path: str | Path, *, spark: SparkSession | None = None) -> None:
@@ -226,8 +214,7 @@ def save(path: str | Path, *, spark: SparkSession | None = None) -> None:
         ``BAD_STATISTICS`` if it cannot be written; ``NOT_ACTIVE``.
     """
     session = _session(spark)
-    api = _jvm.api(session, _jvm.STATS_API)
-    _call(f"save to {path}", lambda: api.statsSaveJson(session._jsparkSession, str(path)))
+    _call(f"save to {path}", lambda: _jvm.call(session, "stats.save", {"path": str(path)}))
 
 
 def load(path: str | Path, *, spark: SparkSession | None = None) -> None:
@@ -239,8 +226,7 @@ def load(path: str | Path, *, spark: SparkSession | None = None) -> None:
         ``BAD_STATISTICS`` if it cannot be read or names an unknown column; ``NOT_ACTIVE``.
     """
     session = _session(spark)
-    api = _jvm.api(session, _jvm.STATS_API)
-    _call(f"load from {path}", lambda: api.statsLoadJson(session._jsparkSession, str(path)))
+    _call(f"load from {path}", lambda: _jvm.call(session, "stats.load", {"path": str(path)}))
 
 
 def clear(*, spark: SparkSession | None = None) -> None:
@@ -249,5 +235,4 @@ def clear(*, spark: SparkSession | None = None) -> None:
     The files of observed ones in the directory ``spark.phantoms.stats.path`` are deleted; other files there stay.
     """
     session = _session(spark)
-    api = _jvm.api(session, _jvm.STATS_API)
-    _call("clear", lambda: api.statsClear(session._jsparkSession))
+    _call("clear", lambda: _jvm.call(session, "stats.clear"))

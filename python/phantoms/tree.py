@@ -1,17 +1,12 @@
-"""Configurations: reading the notation ``ABCD(AB BCD(BC BD CD))`` and drawing it as SVG."""
+"""Configurations as trees, and drawn as SVG."""
 
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-
-from phantoms.errors import PhantomsError
-
-_TOKEN = re.compile(r"(\(\))|([A-Za-z]\d*(?:[A-Za-z]\d*)*)|([()])|( +)")
-_LETTER = re.compile(r"[A-Za-z]\d*")
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -20,23 +15,23 @@ class Relation:
 
     Attributes
     ----------
-    attributes : tuple of str
-        Its grouping in the notation's letters; empty for the grouping by nothing.
+    label : str
+        Its grouping in the notation's letters; ``()`` for the grouping by nothing.
+    keys : tuple of str
+        Its grouping in names.
+    phantom : bool
+        Whether nobody asked for it.
+    expected_groups : float, optional
+        How many rows it is expected to have.
     children : tuple of Relation
         What it feeds.
     """
 
-    attributes: tuple[str, ...]
+    label: str
+    keys: tuple[str, ...] = ()
+    phantom: bool = False
+    expected_groups: float | None = None
     children: tuple[Relation, ...] = field(default=())
-
-    @property
-    def label(self) -> str:
-        """The relation alone in the notation."""
-        return "".join(self.attributes) or "()"
-
-    def names(self, legend: Mapping[str, str]) -> tuple[str, ...]:
-        """Its grouping in the names a legend gives the letters."""
-        return tuple(legend.get(a, a) for a in self.attributes)
 
     def walk(self) -> Iterator[Relation]:
         """Yield this relation and all below it, parents first."""
@@ -45,57 +40,29 @@ class Relation:
             yield from child.walk()
 
 
-def parse(notation: str) -> list[Relation]:
-    """Read the notation.
+def of(relations: Sequence[Mapping[str, Any]]) -> list[Relation]:
+    """The trees of a configuration, as explanations and plans have its relations.
 
     Parameters
     ----------
-    notation : str
-        Such as ``AB(A B) CD``; ``()`` is the grouping by nothing.
+    relations : sequence of mapping
+        Each with ``relation``, ``keys``, ``phantom``, ``expected_groups`` and ``parent`` (an ordinal, or None).
 
     Returns
     -------
     list of Relation
-        The relations the raw input feeds.
-
-    Raises
-    ------
-    PhantomsError
-        ``BAD_ARGUMENT`` if the text is not in the notation.
+        Those the raw input feeds.
     """
-    at = 0
+    children: dict[int | None, list[int]] = {}
+    for i, r in enumerate(relations):
+        children.setdefault(r["parent"], []).append(i)
 
-    def fail() -> PhantomsError:
-        return PhantomsError(
-            "BAD_ARGUMENT", f"not a configuration: {notation!r}, position {at}.", "Write it as ABCD(AB BCD(BC BD))."
-        )
+    def made(i: int) -> Relation:
+        r = relations[i]
+        below = tuple(made(c) for c in children.get(i, []))
+        return Relation(r["relation"], tuple(r["keys"]), r["phantom"], r["expected_groups"], below)
 
-    def siblings(depth: int) -> tuple[Relation, ...]:
-        nonlocal at
-        found: list[Relation] = []
-        while at < len(notation):
-            token = _TOKEN.match(notation, at)
-            if token is None or (token[3] == "(" or (token[3] == ")" and depth == 0)):
-                raise fail()
-            if token[3] == ")":
-                break
-            at = token.end()
-            if token[4]:
-                continue
-            attributes = tuple(_LETTER.findall(token[2])) if token[2] else ()
-            children: tuple[Relation, ...] = ()
-            if notation.startswith("(", at) and not notation.startswith("()", at):
-                at += 1
-                children = siblings(depth + 1)
-                if not children or not notation.startswith(")", at):
-                    raise fail()
-                at += 1
-            if at < len(notation) and notation[at] not in " )":
-                raise fail()
-            found.append(Relation(attributes, children))
-        return tuple(found)
-
-    return list(siblings(0))
+    return [made(i) for i in children.get(None, [])]
 
 
 INDENT, ROW, BOX_HEIGHT, BOX_WIDTH, MARGIN = 28, 42, 34, 340, 10
@@ -113,7 +80,6 @@ DARK = {
 def svg(
     roots: list[Relation],
     caption: Callable[[Relation], str],
-    is_phantom: Callable[[Relation], bool],
     note: Callable[[Relation], str] = lambda _: "",
     source: str = "read once",
 ) -> str:
@@ -125,11 +91,9 @@ def svg(
     Parameters
     ----------
     roots : list of Relation
-        What `parse` returns.
+        What `of` returns.
     caption : callable
         The second line of a relation's box.
-    is_phantom : callable
-        Whether a relation is one nobody asked for.
     note : callable
         What stands at the right of a relation's box, such as its rows.
     source : str
@@ -149,7 +113,7 @@ def svg(
         deepest = max(deepest, depth)
         row = len(boxes)
         edges.append(_edge(depth, parent_row, row))
-        boxes.append(_box(depth, row, r.label, caption(r), note(r), "p" if is_phantom(r) else ""))
+        boxes.append(_box(depth, row, r.label, caption(r), note(r), "p" if r.phantom else ""))
         for child in r.children:
             place(child, depth + 1, row)
 

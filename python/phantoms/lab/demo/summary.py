@@ -83,11 +83,11 @@ def _note(guess: float | None, counted: float | None) -> str:
 
 def _relations(decision: Mapping[str, Any], result: DemoResult) -> str:
     """A table of the relations, parents first, by the letters of the notation."""
-    legend, rows, names = legend_of(decision), _rows(result), _captions()
+    rows, names = _rows(result), _captions()
     lines = []
-    for root in tree.parse(decision["notation"]):
+    for root in tree.of(decision["relations"]):
         for r in root.walk():
-            keys = frozenset(r.names(legend))
+            keys = frozenset(r.keys)
             guess, counted = rows.get(keys, (None, None))
             lines.append(
                 f"<tr><td><code>{escape(r.label)}</code></td><td>{escape(names.get(keys, 'phantom'))}</td>"

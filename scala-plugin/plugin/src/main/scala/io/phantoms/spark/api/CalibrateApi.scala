@@ -16,7 +16,7 @@ import io.phantoms.spark.model.{Machine, MachineConstants}
 import io.phantoms.spark.shims.BuildInfo
 import io.phantoms.spark.stats.supplied.StatisticsException
 
-/** Calibration as the Python facade and scripts reach it: plain types only. */
+/** Calibration, see [[PhantomsCall]]. */
 object CalibrateApi {
 
   /**

@@ -7,10 +7,10 @@ import io.phantoms.spark.shims.BuildInfo
 
 import org.apache.spark.sql.{Dataset, SparkSession}
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
-import org.json4s.{JObject, JString}
+import org.json4s.{JObject, JString, JValue}
 import org.json4s.jackson.JsonMethods
 
-/** What other languages call: plain types only, each method a static one of the class. */
+/** Decisions about queries, and whether the plugin is there. */
 object PhantomsApi {
 
   /** The decisions about a query, as [[ExplanationJson]] describes them. */
@@ -21,6 +21,12 @@ object PhantomsApi {
 
   /** What of a query was left alone, and why. */
   def whyNotText(df: Dataset[_]): String = Text.whyNot(decisions(df))
+
+  /** Both, of one planning. */
+  private[api] def explained(df: Dataset[_]): (String, JValue) = {
+    val found = decisions(df)
+    (Text.render(found), ExplanationJson.document(found))
+  }
 
   /** Of another Spark nothing is touched, not even the DataFrame. */
   private[spark] def decisions(df: Dataset[_], build: BuildInfo = BuildInfo.current): Seq[Decision] =

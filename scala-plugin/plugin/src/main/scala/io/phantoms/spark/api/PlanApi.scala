@@ -1,12 +1,10 @@
 package io.phantoms.spark.api
 
-import scala.collection.immutable.BitSet
-
 import org.json4s._
 import org.json4s.jackson.JsonMethods
 
 import io.phantoms.spark.explain.ExplanationJson
-import io.phantoms.spark.model.{Choice, Notation, Placement, Problem, RunnerUp}
+import io.phantoms.spark.model.{Choice, Notation, Problem, RunnerUp}
 import io.phantoms.spark.search.Chooser
 
 /** The chooser alone, for what-if questions: no session, no data. */
@@ -23,7 +21,7 @@ object PlanApi {
    * @return `{"shared", "configuration", "legend", "cost", "cost_without", "savings", "runner_up", "margin", "algorithm",
    *   "tables", "parts"}`: the configuration in the paper's notation (null where nothing is shared), costs in nanoseconds
    *   of elapsed time, the best answer not taken and by which fraction of its own cost the choice is ahead of it, one entry
-   *   of `tables` per relation, parents (by position, null: the raw input) first. Queries with windows or predicates may
+   *   of `tables` per relation as in an explanation, with estimates. Queries with windows or predicates may
    *   fall into several `parts`, each with `queries`, `slices`, `fragments`, `finals` (nanoseconds) and the fields of a
    *   configuration; there is one part otherwise
    * @throws StatisticsException if a field is missing, unknown or wrong; the message names it
@@ -89,35 +87,16 @@ object PlanApi {
     "tables" -> JArray(tables(problem, choice))
   )
 
-  private def tables(problem: Problem, choice: Choice): List[JValue] = {
-    val notation = Notation(problem)
-    def names(keys: BitSet): JArray = JArray(keys.toList.map(k => JString(problem.attributes(k).name)))
-    choice.configuration.toList.flatMap { c =>
-      val expected = Chooser.estimate(problem, c).relations
-      c.relations.zip(expected).map { case (r, e) =>
-        val (placement, shardKey, shards) = r.placement match {
-          case Placement.Shipped(key, n) => ("shipped", names(key), JInt(n))
-          case Placement.Feeds => ("feeds", JNull, JNull)
-          case Placement.Derived => ("derived", JNull, JNull)
-          case Placement.SecondTier(key, n) => ("second tier", names(key), JInt(n))
-        }
-        JObject(
-          "relation" -> JString(notation.render(r.keys)),
-          "keys" -> names(r.keys),
-          "queries" -> JArray(r.queries.toList.map(JInt(_))),
-          "parent" -> (if (r.parent < 0) JNull else JInt(r.parent)),
-          "buckets" -> JInt(r.buckets),
-          "placement" -> JString(placement),
-          "shard_key" -> shardKey,
-          "shards" -> shards,
-          "groups" -> JDouble(e.groups),
-          "fed" -> JDouble(e.fed),
-          "collision_rate" -> JDouble(e.collisionRate),
-          "evictions" -> JDouble(e.evictions),
-          "bytes" -> JInt(e.tableBytes),
-          "cost" -> JDouble(e.cost)
-        )
-      }
+  private def tables(problem: Problem, choice: Choice): List[JValue] = choice.configuration.toList.flatMap { c =>
+    ExplanationJson.relations(problem, c).zip(Chooser.estimate(problem, c).relations).map { case (r, e) =>
+      JObject(r.obj ++ List(
+        "groups" -> JDouble(e.groups),
+        "fed" -> JDouble(e.fed),
+        "collision_rate" -> JDouble(e.collisionRate),
+        "evictions" -> JDouble(e.evictions),
+        "bytes" -> JInt(e.tableBytes),
+        "cost" -> JDouble(e.cost)
+      ))
     }
   }
 }

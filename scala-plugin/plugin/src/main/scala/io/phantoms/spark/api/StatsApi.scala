@@ -23,7 +23,7 @@ import io.phantoms.spark.stats.supplied.{StatisticsException, StatsRegistry, Sup
 import io.phantoms.spark.stats.{GroupCounter, KnownStatistics, StatisticsProvider}
 
 /**
- * Statistics as the Python facade and scripts reach them. Every error is a [[StatisticsException]], an
+ * What is called `stats.` there, see [[PhantomsCall]]. Every error is a [[StatisticsException]], an
  * IllegalArgumentException whose message begins with an error class.
  */
 object StatsApi extends Logging {

@@ -1,7 +1,7 @@
 package io.phantoms.spark.explain
 
 import io.phantoms.spark.decide.{Decision, Declined, Shared}
-import io.phantoms.spark.model.{MachineConstants, RunnerUp}
+import io.phantoms.spark.model.{Configuration, MachineConstants, Notation, Problem, RunnerUp}
 import io.phantoms.spark.shims.BuildInfo
 import io.phantoms.spark.stats.StatisticsProvider
 
@@ -15,19 +15,40 @@ import org.json4s.jackson.JsonMethods
  * `notation`, `legend` (letter to attribute), `algorithm`, `cost` and `cost_without` (nanoseconds of elapsed time),
  * `savings` (fraction), `runner_up` (the best answer not taken: `description`, `cost`), `margin` (by which fraction of
  * its own cost the choice is ahead of that), `rows`, `statistics` (each number with its source, for people), `machine` (constants of the cost model, nanoseconds), `queries` (their keys) and
- * `relations`, parents before children: `keys`, `queries` and `parent` (ordinals; -1: the input), `phantom`, `buckets`,
- * `placement`, `shard_key`, `shards`, `expected_groups`.
+ * `relations`, parents before children, see [[relations]].
  */
 object ExplanationJson {
-  def render(decisions: Seq[Decision]): String = JsonMethods.compact(
-    JsonMethods.render(
-      JObject(
-        "version" -> JString(BuildInfo.current.version),
-        "spark" -> JString(BuildInfo.current.sparkMinor),
-        "decisions" -> JArray(decisions.map(decision).toList)
-      )
-    )
+  def render(decisions: Seq[Decision]): String = JsonMethods.compact(document(decisions))
+
+  def document(decisions: Seq[Decision]): JObject = JObject(
+    "version" -> JString(BuildInfo.current.version),
+    "spark" -> JString(BuildInfo.current.sparkMinor),
+    "decisions" -> JArray(decisions.map(decision).toList)
   )
+
+  /**
+   * The relations of a configuration, the same wherever one is shown: `relation` (in the notation), `keys` (names), `queries`
+   * (ordinals), `phantom`, `parent` (ordinal; null: the input), `buckets`, `placement`, `shard_key` and `shards` (null where
+   * it is not shipped), `expected_groups`.
+   */
+  def relations(problem: Problem, configuration: Configuration): Seq[JObject] = {
+    val notation = Notation(problem)
+    RelationView.of(problem, configuration).map { r =>
+      val isShipped = r.shards > 0
+      JObject(
+        "relation" -> JString(notation.render(r.bits)),
+        "keys" -> strings(r.keys),
+        "queries" -> JArray(r.queries.map(JInt(_)).toList),
+        "phantom" -> JBool(r.isPhantom),
+        "parent" -> (if (r.parent < 0) JNull else JInt(r.parent)),
+        "buckets" -> JInt(r.buckets),
+        "placement" -> JString(r.placement),
+        "shard_key" -> (if (isShipped) strings(r.shardKey) else JNull),
+        "shards" -> (if (isShipped) JInt(r.shards) else JNull),
+        "expected_groups" -> number(r.groups)
+      )
+    }
+  }
 
   private def decision(d: Decision): JObject = d match {
     case Declined(subject, reason) => head("declined", reason.code, reason.message, subject)
@@ -42,8 +63,8 @@ object ExplanationJson {
         "rows" -> number(s.problem.statistics.rows),
         "statistics" -> strings(StatisticsProvider.describe(s.problem)),
         "machine" -> JObject(MachineConstants.of(s.problem.machine).map { case (k, v) => k -> number(v) }.toList),
-        "queries" -> JArray(s.problem.queries.map(q => strings(RelationView.names(s, q))).toList),
-        "relations" -> JArray(RelationView.of(s).map(relation).toList)
+        "queries" -> JArray(s.problem.queries.map(q => strings(RelationView.names(s.problem, q))).toList),
+        "relations" -> JArray(relations(s.problem, s.configuration).toList)
       ) ~~ nextBest(s.choice.runnerUp, s.choice.margin)
   }
 
@@ -60,18 +81,6 @@ object ExplanationJson {
     "code" -> JString(code),
     "reason" -> JString(reason),
     "subject" -> JString(subject)
-  )
-
-  private def relation(r: RelationView): JObject = JObject(
-    "keys" -> strings(r.keys),
-    "queries" -> JArray(r.queries.map(JInt(_)).toList),
-    "phantom" -> JBool(r.isPhantom),
-    "parent" -> JInt(r.parent),
-    "buckets" -> JInt(r.buckets),
-    "placement" -> JString(r.placement),
-    "shard_key" -> strings(r.shardKey),
-    "shards" -> JInt(r.shards),
-    "expected_groups" -> number(r.groups)
   )
 
   private def strings(values: Seq[String]): JArray = JArray(values.map(JString(_)).toList)

@@ -3,7 +3,7 @@ package io.phantoms.spark.explain
 import scala.collection.immutable.BitSet
 
 import io.phantoms.spark.decide.Shared
-import io.phantoms.spark.model.{Placement, Relation}
+import io.phantoms.spark.model.{Configuration, Placement, Problem, Relation}
 
 /**
  * One relation of a configuration with names in place of ordinals, for JSON and text alike.
@@ -32,9 +32,12 @@ final case class RelationView(
 }
 
 object RelationView {
-  def of(shared: Shared): Seq[RelationView] = shared.configuration.relations.map(of(shared, _))
+  def of(shared: Shared): Seq[RelationView] = of(shared.problem, shared.configuration)
 
-  private def of(shared: Shared, r: Relation): RelationView = {
+  def of(problem: Problem, configuration: Configuration): Seq[RelationView] =
+    configuration.relations.map(of(problem, _))
+
+  private def of(problem: Problem, r: Relation): RelationView = {
     val (placement, shardKey, shards) = r.placement match {
       case Placement.Feeds => ("feeds", BitSet.empty, 0)
       case Placement.Shipped(key, n) => ("shipped", key, n)
@@ -42,18 +45,18 @@ object RelationView {
       case Placement.SecondTier(key, n) => ("second tier", key, n)
     }
     RelationView(
-      names(shared, r.keys),
+      names(problem, r.keys),
       r.queries,
       r.parent,
       r.buckets,
       placement,
-      names(shared, shardKey),
+      names(problem, shardKey),
       shards,
-      shared.problem.statistics.groups(r.keys),
+      problem.statistics.groups(r.keys),
       r.keys,
       shardKey
     )
   }
 
-  def names(shared: Shared, keys: BitSet): Seq[String] = keys.toSeq.map(shared.problem.attributes(_).name)
+  def names(problem: Problem, keys: BitSet): Seq[String] = keys.toSeq.map(problem.attributes(_).name)
 }

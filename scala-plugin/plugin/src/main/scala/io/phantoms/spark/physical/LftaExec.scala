@@ -72,6 +72,7 @@ final case class LftaExec(
   )
 
   override protected def doExecute(): RDD[InternalRow] = {
+    LastExecution.running(this, spec.notation)
     val bound = rowSteps
     val columns = child.output.map(a => (a.dataType, a.nullable)).toIndexedSeq
     val columnar = child.supportsColumnar

@@ -30,6 +30,7 @@ final case class SharedMergeExec(spec: SharedSpec, output: Seq[Attribute], child
     ("numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows"))
 
   override protected def doExecute(): RDD[InternalRow] = {
+    LastExecution.running(this, spec.notation)
     val ours = spec
     val blocks = SharedMergeExec.received(ours, child)
     val counts = ObservedCounts.merge(ours, blocks.getNumPartitions, sparkContext)

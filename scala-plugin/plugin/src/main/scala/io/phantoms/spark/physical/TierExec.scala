@@ -34,6 +34,7 @@ final case class TierExec(spec: SharedSpec, announced: Seq[Int], output: Seq[Att
   )
 
   override protected def doExecute(): RDD[InternalRow] = {
+    LastExecution.running(this, spec.notation)
     val options = LftaOptions.read(conf, sparkContext)
     val (ours, ships, packed) = (spec, announced.toSet, options.packed)
     val kernels = Kernels.hfta(ours, Kernels.mode(conf))

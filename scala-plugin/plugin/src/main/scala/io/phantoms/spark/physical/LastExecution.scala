@@ -1,0 +1,44 @@
+package io.phantoms.spark.physical
+
+import io.phantoms.spark.conf.OfApplication
+
+import org.apache.spark.sql.execution.{SparkPlan, SQLExecution}
+import org.apache.spark.sql.execution.metric.SQLMetric
+
+/**
+ * The operators of the query that was run last, and what they count. Known by the id of Spark's own execution, so that the
+ * stages of one query stay together however adaptive execution starts them.
+ */
+final class LastExecution {
+  import LastExecution._
+
+  private var execution = Option.empty[String]
+  private var operators = Vector.empty[Operator]
+
+  private def add(id: Option[String], operator: Operator): Unit = synchronized {
+    if (id.isEmpty || id != execution) operators = Vector.empty
+    execution = id
+    // A stage that is run again, and an operator that several consumers ask for its rows, counts on.
+    if (!operators.exists(_.metrics eq operator.metrics)) operators :+= operator
+  }
+
+  /** Spark's id of the execution, None outside of any, and its operators; None: nothing was run yet. */
+  def get: Option[(Option[Long], Seq[Operator])] = synchronized {
+    Option.when(operators.nonEmpty)((execution.flatMap(_.toLongOption), operators))
+  }
+}
+
+object LastExecution {
+
+  /** @param configuration in the notation */
+  final case class Operator(name: String, configuration: String, metrics: Map[String, SQLMetric])
+
+  val of = new OfApplication(() => new LastExecution)
+
+  /** Called by an operator that is about to run. */
+  private[physical] def running(plan: SparkPlan, configuration: String): Unit = {
+    val context = plan.session.sparkContext
+    val id = Option(context.getLocalProperty(SQLExecution.EXECUTION_ID_KEY))
+    of(context).add(id, Operator(plan.nodeName, configuration, plan.metrics))
+  }
+}
