@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 
 import io.phantoms.spark.cost.SharedRun
 import io.phantoms.spark.decide.Choosing
-import io.phantoms.spark.detect.{DetectionOptions, Detector, Workload}
+import io.phantoms.spark.detect.{Detector, Workload}
 import io.phantoms.spark.model.{KeyAttribute, Machine, Problem, TableStatistics}
 import io.phantoms.spark.rewrite.SharedAggregates
 import io.phantoms.spark.stats.StatisticsProvider
@@ -20,14 +20,13 @@ import io.phantoms.spark.stats.StatisticsProvider
  */
 private[calibrate] final class ForcedConfiguration(job: CalibrationJob, rows: Double, machine: Machine)
     extends Rule[LogicalPlan] {
-  private val detector = new Detector(DetectionOptions())
 
   /** What the cost model expects, once a plan was rewritten. */
   @volatile var expected: Option[SharedRun.Expected] = None
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transformDown {
     case u: Union =>
-      detector.detect(u) match {
+      Detector.detect(u) match {
         case Some(Right(candidate)) => candidate.assemble(candidate.workloads.map(share))
         case _ => u
       }

@@ -1,15 +1,51 @@
 package io.phantoms.spark.decide
 
 import io.phantoms.spark.conf.{PhantomsConf, PhantomsSettings}
-import io.phantoms.spark.detect.DeclineReason
-import io.phantoms.spark.detect.DeclineReason.{Disabled, Streaming}
+import io.phantoms.spark.detect.{DeclineReason, Shape, Workload}
+import io.phantoms.spark.detect.DeclineReason._
+import io.phantoms.spark.functions.SharedFunction
+import io.phantoms.spark.model.Choice
+import io.phantoms.spark.shims.BuildInfo
 
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.trees.TreePattern
 
-/** What keeps a plan from being looked at, whatever is in it; cheapest first. [[VersionGuard]] comes before. */
+/**
+ * What keeps something from being shared although it could be: a ladder, climbed from the plan to the choice, cheapest rung
+ * first. What cannot be shared at all, whatever is set, is for `detect` to say, between the second rung and the third.
+ */
 object Admission {
-  def refusal(plan: LogicalPlan, settings: PhantomsSettings): Option[DeclineReason] =
+
+  /** 0: the Spark that runs. Before it is known to be the jar's, nothing else is touched. */
+  def spark(build: BuildInfo, running: String): Option[DeclineReason] = VersionGuard.mismatch(build, running)
+
+  /** Whether a plan has anything to look at; most have not, and need no reason. */
+  def concerns(plan: LogicalPlan): Boolean = plan.containsPattern(TreePattern.AGGREGATE)
+
+  /** 1: the plan as a whole. */
+  def plan(plan: LogicalPlan, settings: PhantomsSettings): Option[DeclineReason] =
     if (!settings.enabled) Some(Disabled(PhantomsConf.Enabled.key))
     else if (plan.isStreaming) Some(Streaming)
     else None
+
+  /** 2: an operator, by its shape. */
+  def operator(shape: Shape, settings: PhantomsSettings): Option[DeclineReason] = shape match {
+    case Shape.UnionOf(aggregating) =>
+      Option.when(!settings.multiAggregate && aggregating > 1)(Disabled(PhantomsConf.MultiAggregateEnabled.key))
+    case Shape.GroupingSetsOf => Option.when(!settings.groupingSets)(Disabled(PhantomsConf.GroupingSetsEnabled.key))
+    case Shape.SlidingWindowOf => None
+  }
+
+  /** 3: a workload that was found. */
+  def workload(workload: Workload, settings: PhantomsSettings): Option[DeclineReason] = {
+    def addsFloats = workload.aggregates.exists(a => SharedFunction.of(a.function).exists(_.addsFloats(a.function)))
+    val queries = workload.queries.size
+    if (settings.exactFloatingPoint && addsFloats) Some(ExactFloatingPoint)
+    else if (queries > settings.maxQueries) Some(TooManyQueries(queries, settings.maxQueries))
+    else None
+  }
+
+  /** 4: the benefit. */
+  def choice(choice: Choice): Option[DeclineReason] =
+    Option.when(choice.configuration.isEmpty)(NoBenefit(choice.cost, choice.costWithout))
 }

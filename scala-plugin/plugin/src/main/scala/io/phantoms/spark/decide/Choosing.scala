@@ -1,7 +1,6 @@
 package io.phantoms.spark.decide
 
 import io.phantoms.spark.conf.{OfApplication, PhantomsSettings, PlanningMemory, SamplingOptions}
-import io.phantoms.spark.detect.DeclineReason.NoBenefit
 import io.phantoms.spark.detect.Workload
 import io.phantoms.spark.model.{Choice, Configuration, Notation, Problem}
 import io.phantoms.spark.run.TaskShare
@@ -30,13 +29,14 @@ trait Choosing {
       workload: Workload,
       settings: PhantomsSettings
   ): Decision = {
-    val problem = this.problem(session, workload, settings)
-    val choice = choose(session, problem, settings)
-    choice.configuration match {
-      case Some(configuration) =>
+    lazy val problem = this.problem(session, workload, settings)
+    lazy val choice = choose(session, problem, settings)
+    Admission.workload(workload, settings).orElse(Admission.choice(choice)) match {
+      case Some(reason) => Declined(subject, reason)
+      case None =>
+        val configuration = choice.configuration.get
         val (notation, legend) = (Choosing.notation(problem, configuration), Choosing.legend(problem))
         Shared(subject, workload, configuration, choice, notation, problem, legend)
-      case None => Declined(subject, NoBenefit(choice.cost, choice.costWithout))
     }
   }
 }

@@ -4,21 +4,6 @@ import org.apache.spark.sql.catalyst.expressions.Alias
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project, Union}
 
 /**
- * What detection may be told.
- *
- * @param groupingSets look for GROUPING SETS, CUBE and ROLLUP
- * @param multiAggregate look for several groupBys under one union
- * @param maxQueries most queries of one workload
- * @param exactFloatingPoint decline sums and averages of floats
- */
-final case class DetectionOptions(
-    groupingSets: Boolean = true,
-    multiAggregate: Boolean = true,
-    maxQueries: Int = 256,
-    exactFloatingPoint: Boolean = false
-)
-
-/**
  * A logical operator of which at least one part can be computed by sharing.
  *
  * @param operator the operator as it stands in the plan

@@ -4,10 +4,32 @@ import io.phantoms.spark.detect.DeclineReason._
 
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan, Union}
 
-/** Finds, in one operator of an optimised logical plan (before source push-down), groupBys that share an input. */
-final class Detector(options: DetectionOptions) {
+/** What an operator has that may be shared; found by its shape alone. */
+sealed trait Shape
 
-  private val unions = new UnionDetector(options)
+object Shape {
+
+  /** @param aggregating how many of its branches aggregate; the others stay what they are */
+  final case class UnionOf(aggregating: Int) extends Shape
+  case object GroupingSetsOf extends Shape
+  case object SlidingWindowOf extends Shape
+
+  /** @param limitAbove a limit on rows that stands directly above the operator */
+  def of(operator: LogicalPlan, limitAbove: Option[Int]): Option[Shape] = operator match {
+    case u: Union =>
+      val aggregating = u.children.count(UnionDetector.aggregateOf(_, limitAbove).isDefined)
+      Option.when(aggregating > 0)(UnionOf(aggregating))
+    case a: Aggregate if GroupingSets.under(a.child).isDefined => Some(GroupingSetsOf)
+    case a: Aggregate if GroupingSets.isSlidingWindow(a.child) => Some(SlidingWindowOf)
+    case _ => None
+  }
+}
+
+/**
+ * Finds, in one operator of an optimised logical plan (before source push-down), groupBys that share an input. What it
+ * refuses cannot be shared whatever the settings; the settings are for `decide`.
+ */
+object Detector {
 
   /**
    * @param operator the operator to look at; its parents are not needed
@@ -16,19 +38,8 @@ final class Detector(options: DetectionOptions) {
    */
   def detect(operator: LogicalPlan, limitAbove: Option[Int] = None): Option[Either[DeclineReason, Candidate]] =
     operator match {
-      case u: Union if u.isStreaming =>
-        Option.when(u.children.exists(_.exists(_.isInstanceOf[Aggregate])))(Left(Streaming))
-      case u: Union if options.multiAggregate => unions.detect(u, limitAbove)
-      case u: Union =>
-        Option.when(u.children.count(UnionDetector.aggregateOf(_, limitAbove).isDefined) > 1)(
-          Left(Disabled("spark.phantoms.multiAggregate.enabled"))
-        )
-      case a: Aggregate if GroupingSets.under(a.child).isDefined =>
-        Some(
-          if (!options.groupingSets) Left(Disabled("spark.phantoms.groupingSets.enabled"))
-          else if (a.isStreaming) Left(Streaming)
-          else groupingSets(a)
-        )
+      case u: Union => UnionDetector.detect(u, limitAbove)
+      case a: Aggregate if GroupingSets.under(a.child).isDefined => Some(groupingSets(a))
       case a: Aggregate if GroupingSets.isSlidingWindow(a.child) => Some(Left(SlidingWindow))
       case _ => None
     }
@@ -39,6 +50,6 @@ final class Detector(options: DetectionOptions) {
       // All sets of one Expand have one source; a filter may have emptied every set.
       base <- branches.headOption.map(_.source).toRight(SingleAggregate)
       _ <- SensitiveSources.readDifferently(Seq(aggregate), base, branches).toLeft(())
-      workload <- WorkloadBuilder.build(base, branches, aggregate.output, options, oneAggregate = true)
+      workload <- WorkloadBuilder.build(base, branches, aggregate.output, oneAggregate = true)
     } yield GroupingSetsCandidate(aggregate, workload)
 }

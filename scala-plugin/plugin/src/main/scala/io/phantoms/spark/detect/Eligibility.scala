@@ -34,9 +34,6 @@ object Eligibility {
     reason.toLeft(())
   }
 
-  /** Addition of floats in another order, which `spark.phantoms.exactFloatingPoint` forbids. */
-  def addsFloats(function: AggregateFunction): Boolean = SharedFunction.of(function).exists(_.addsFloats(function))
-
   /** Something evaluated on an input row or on a result row. */
   def expression(e: Expression, what: String): Option[DeclineReason] = first(
     pythonUdf(e),

@@ -21,23 +21,21 @@ import org.apache.spark.sql.catalyst.plans.logical.{
  * A branch is `[Project | Filter | LocalLimit]* > Aggregate`, with or without grouping sets of its own. Branches whose
  * inputs are copies of each other (see [[InputAlignment]]) become one workload; others stay in the union.
  */
-final class UnionDetector(options: DetectionOptions) {
-
-  import UnionDetector.{Group, Member}
+object UnionDetector {
 
   /**
    * @param limitAbove a limit that stands directly above the union
    */
   def detect(union: Union, limitAbove: Option[Int]): Option[Either[DeclineReason, Candidate]] = {
     val children = union.children.toIndexedSeq
-    val aggregating = children.indices.filter(i => UnionDetector.aggregateOf(children(i), limitAbove).isDefined)
+    val aggregating = children.indices.filter(i => aggregateOf(children(i), limitAbove).isDefined)
     Option.when(aggregating.nonEmpty) {
       val normalised = aggregating.map { i =>
-        (i, UnionDetector.normalise(children(i), limitAbove).flatMap(UnionDetector.withEligibleSource))
+        (i, normalise(children(i), limitAbove).flatMap(withEligibleSource))
       }
       val reasons = normalised.collect { case (_, Left(reason)) => reason }
       val members = normalised.collect { case (i, Right(queries)) => Member(i, queries) }
-      val empty = members.filter(m => m.queries.forall(UnionDetector.isEmpty)).map(_.ordinal).toSet
+      val empty = members.filter(m => m.queries.forall(isEmpty)).map(_.ordinal).toSet
       val live = members.filterNot(m => empty(m.ordinal))
       val groups = live.foldLeft(Vector.empty[Group])(add)
       val (several, alone) = groups.partition(_.members.map(_.queries.size).sum > 1)
@@ -51,7 +49,7 @@ final class UnionDetector(options: DetectionOptions) {
           _ <- Option.when(
             g.originals.exists(b => !b.fromGroupingSets && SensitiveSources.computesAggregates(b.source))
           )(SourcePushDown).toLeft(())
-          workload <- WorkloadBuilder.build(g.base, queries, output, options, oneAggregate = false)
+          workload <- WorkloadBuilder.build(g.base, queries, output, oneAggregate = false)
         } yield (workload, g.members.map(_.ordinal).toSet)
       }
       val found = tried.collect { case Right(f) => f }
@@ -78,9 +76,6 @@ final class UnionDetector(options: DetectionOptions) {
       case None => groups :+ Group(source, Vector(member), member.queries.toVector)
     }
   }
-}
-
-object UnionDetector {
 
   /** A child of the union that aggregates; `queries` as many as it has grouping sets. */
   private final case class Member(ordinal: Int, queries: Seq[Branch])

@@ -24,7 +24,6 @@ object WorkloadBuilder {
       base: LogicalPlan,
       found: Seq[Branch],
       output: Seq[Attribute],
-      options: DetectionOptions,
       oneAggregate: Boolean
   ): Either[DeclineReason, Workload] = {
     val taken = rowsTaken(found, oneAggregate)
@@ -36,12 +35,7 @@ object WorkloadBuilder {
       () =>
         branches.flatMap(_.inputs).flatMap(i => Eligibility.expression(inlined(i), "an aggregate's input")).headOption,
       () => branches.flatMap(b => b.results ++ b.having).flatMap(Eligibility.expression(_, "a result")).headOption,
-      () =>
-        Option.when(options.exactFloatingPoint && branches.exists(_.functions.exists(f =>
-          Eligibility.addsFloats(f.function)
-        )))(ExactFloatingPoint),
-      () => Option.when(branches.size < 2)(SingleAggregate),
-      () => Option.when(branches.size > options.maxQueries)(TooManyQueries(branches.size, options.maxQueries))
+      () => Option.when(branches.size < 2)(SingleAggregate)
     )
     reasons.flatMap(_.apply()).nextOption() match {
       case Some(reason) => Left(reason)

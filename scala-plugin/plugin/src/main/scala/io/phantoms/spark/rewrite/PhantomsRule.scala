@@ -8,7 +8,7 @@ import scala.util.control.NonFatal
 import io.phantoms.spark.conf.{PhantomsConf, PhantomsSettings, PlanningMemory}
 import io.phantoms.spark.decide.{Admission, Decision, DecisionRecorder, Declined, Shared}
 import io.phantoms.spark.detect.DeclineReason._
-import io.phantoms.spark.detect.{Candidate, DeclineReason, DetectionOptions, Detector, Workload}
+import io.phantoms.spark.detect.{Candidate, DeclineReason, Detector, Shape, Workload}
 import io.phantoms.spark.keep.Kept
 import io.phantoms.spark.shims.{BuildInfo, Cancelled}
 
@@ -39,9 +39,8 @@ import org.apache.spark.sql.catalyst.rules.Rule
  *
  * Likewise for an Aggregate over the Expand of GROUPING SETS, CUBE and ROLLUP.
  *
- * Conditions, in this order: the jar's Spark minor runs; `spark.phantoms.enabled`; no streaming; [[Detector]] finds at
- * least two groupBys over one input; the chooser expects to save `spark.phantoms.minSavings`. Each that fails leaves the
- * plan as it was (the same instance) and records why.
+ * Conditions, in this order: the first rungs of [[Admission]]; [[Detector]] finds at least two groupBys over one input; its
+ * last ones. Each that fails leaves the plan as it was (the same instance) and records why.
  *
  * Position: `injectPreCBORule`, once per query and once per subquery: expressions are pushed down and pruned, common
  * table expressions inlined; DISTINCT, decimals and source push-down are still to come.
@@ -59,18 +58,18 @@ final class PhantomsRule(
   private val warned = PhantomsRule.warnedIn(session)
 
   override def apply(plan: LogicalPlan): LogicalPlan =
-    if (!build.fits(running)) {
-      val reason = WrongSpark(build.sparkMinor, running)
-      warnOnce("version", s"spark-phantoms is off: ${reason.message}. Use the jar for this Spark.")
-      leave(plan, reason)
-    } else {
-      val settings = PhantomsConf.read(conf, message => warnOnce(message, message))
-      PhantomsConf.unknown(conf).foreach { case (key, message) => warnOnce(key, message) }
-      Admission.refusal(plan, settings) match {
-        case Some(reason) => leave(plan, reason)
-        case None if !plan.exists(_.isInstanceOf[Aggregate]) => plan
-        case None => guarded(plan, settings)
-      }
+    Admission.spark(build, running) match {
+      case Some(reason) =>
+        warnOnce("version", s"spark-phantoms is off: ${reason.message}. Use the jar for this Spark.")
+        leave(plan, reason)
+      case None =>
+        val settings = PhantomsConf.read(conf, message => warnOnce(message, message))
+        PhantomsConf.unknown(conf).foreach { case (key, message) => warnOnce(key, message) }
+        Admission.plan(plan, settings) match {
+          case Some(reason) => leave(plan, reason)
+          case None if !Admission.concerns(plan) => plan
+          case None => guarded(plan, settings)
+        }
     }
 
   /** A bug of ours is no reason for a query to fail. */
@@ -94,22 +93,20 @@ final class PhantomsRule(
   /** One walk from the root down, so that a union is tried before the aggregates in its branches. */
   private final class Visit(settings: PhantomsSettings) {
     val decisions: mutable.Buffer[Decision] = mutable.ArrayBuffer.empty
-    private val detector = new Detector(
-      DetectionOptions(
-        settings.groupingSets,
-        settings.multiAggregate,
-        settings.maxQueries,
-        settings.exactFloatingPoint
-      )
-    )
 
     def plan(operator: LogicalPlan, limitAbove: Option[Int] = None): LogicalPlan =
-      detector.detect(operator, limitAbove) match {
-        case Some(Right(candidate)) => share(candidate).getOrElse(children(operator))
-        case Some(Left(reason)) =>
-          decisions += Declined(PhantomsRule.subject(operator), reason)
-          children(operator)
-        case None => children(operator)
+      if (!Admission.concerns(operator)) operator
+      else {
+        val found = Shape.of(operator, limitAbove).flatMap { shape =>
+          Admission.operator(shape, settings).map(Left(_)).orElse(Detector.detect(operator, limitAbove))
+        }
+        found match {
+          case Some(Right(candidate)) => share(candidate).getOrElse(children(operator))
+          case Some(Left(reason)) =>
+            decisions += Declined(PhantomsRule.subject(operator), reason)
+            children(operator)
+          case None => children(operator)
+        }
       }
 
     private def children(operator: LogicalPlan): LogicalPlan = {

@@ -64,13 +64,8 @@ trait DetectionTestSession extends BeforeAndAfterAll { this: Suite =>
   protected def planFor(sql: String): LogicalPlan = planFor(spark.sql(sql))
 
   /** Asks about each operator from the root down, as the rule does, until one is something to be shared. */
-  protected def detectIn(
-      plan: LogicalPlan,
-      options: DetectionOptions = DetectionOptions()
-  ): Option[Either[DeclineReason, Candidate]] = {
-    val detector = new Detector(options)
-    plan.collect { case p => detector.detect(p, DetectionTestSession.limitAbove(plan, p)) }.flatten.headOption
-  }
+  protected def detectIn(plan: LogicalPlan): Option[Either[DeclineReason, Candidate]] =
+    plan.collect { case p => Detector.detect(p, DetectionTestSession.limitAbove(plan, p)) }.flatten.headOption
 
   protected def withConf[T](pairs: (String, String)*)(body: => T): T = {
     val old = pairs.map { case (k, _) => k -> spark.conf.getOption(k) }

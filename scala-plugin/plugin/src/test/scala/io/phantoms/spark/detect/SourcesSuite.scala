@@ -116,9 +116,9 @@ class SourcesSuite extends AnyFunSuite with DetectionTestSession {
     assert(detectIn(plan).exists(_.isRight))
     // Without the limit above, the branch's own is not to be dropped.
     val union = plan.collectFirst { case u: org.apache.spark.sql.catalyst.plans.logical.Union => u }.get
-    assert(new Detector(DetectionOptions()).detect(union, None).isEmpty)
-    assert(new Detector(DetectionOptions()).detect(union, Some(4)).isEmpty)
-    assert(new Detector(DetectionOptions()).detect(union, Some(3)).exists(_.isRight))
+    assert(Detector.detect(union, None).isEmpty)
+    assert(Detector.detect(union, Some(4)).isEmpty)
+    assert(Detector.detect(union, Some(3)).exists(_.isRight))
   }
 
   test("what a join pruned differently per branch is read once") {
