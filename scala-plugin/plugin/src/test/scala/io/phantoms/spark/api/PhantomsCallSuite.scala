@@ -38,7 +38,7 @@ class PhantomsCallSuite extends AnyFunSuite with PluginSession {
     assert(call("stats.load", s"""{"path": "$path"}""") == JNull && memory.supplied.get("flows").nonEmpty)
     assert(call("stats.observed") == JArray(Nil))
     assert(call("stats.sample", df = spark.table("flows")) \ "rows" == JDouble(5000))
-    assert((call("machine", """{"value": "{\"probe\": 12.5}"}""") \ "probe") == JDouble(12.5))
+    assert((call("machine", """{"value": "{\"c1\": 12.5}"}""") \ "c1") == JDouble(12.5))
     call("stats.clear")
   }
 

@@ -1,17 +1,22 @@
 package io.phantoms.spark.integration
 
+import io.phantoms.spark.Turns
+
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.scalatest.funsuite.AnyFunSuite
 
 /** The same rows whatever the session says about execution, and whatever the input comes from. */
 final class SettingsSuite extends AnyFunSuite with PluginSession {
+  private var asked = 0
+
+  /** A union and grouping sets, one of them with a condition: which one takes turns. */
   private def all(table: String): Unit = {
-    assertSame(PluginSession.union(table))
-    assertSame(PluginSession.union(table, "v > 200 and m < 250"))
-    assertSame(PluginSession.sets(table))
-    assertSame(PluginSession.sets(table, "s > 'host-3'"))
-    ()
+    asked += 1
+    def both(plain: String, filtered: String): Unit =
+      Turns.some(Seq(plain, filtered), 1, asked).foreach(q => assertSame(q))
+    both(PluginSession.union(table), PluginSession.union(table, "v > 200 and m < 250"))
+    both(PluginSession.sets(table, "s > 'host-3'"), PluginSession.sets(table))
   }
 
   private val settings = Seq(

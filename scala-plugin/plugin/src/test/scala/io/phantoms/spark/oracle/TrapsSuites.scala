@@ -21,12 +21,29 @@ trait RandomTraps extends AnyFunSuite with RandomConfigurationSuite with TestsTa
     seeds.map(s => Seq(RandomConfigurationSuite.variant(s))).toIndexedSeq
 }
 
-class GroupingSetTrapsSuite extends TrapVariants with GroupingSetTraps
-class UnionTrapsSuite extends TrapVariants with UnionTraps with DamagedInputTraps
 class AggregateTrapsSuite extends TrapVariants with AggregateTraps
+class DamagedInputTrapsSuite extends TrapVariants with DamagedInputTraps
 
-class RandomGroupingSetTrapsSuite extends RandomTraps with GroupingSetTraps
-class RandomUnionTrapsSuite extends RandomTraps with UnionTraps
+/** Other traps run under the chooser's configuration or under a random one. */
+trait OneOfTwo extends SharesTests {
+  override protected def places: Int = 2
+}
+
+class GroupingSetTrapsSuite extends TrapVariants with OneOfTwo with GroupingSetTraps {
+  override protected def place: Int = 0
+}
+
+class RandomGroupingSetTrapsSuite extends RandomTraps with OneOfTwo with GroupingSetTraps {
+  override protected def place: Int = 1
+}
+
+class UnionTrapsSuite extends TrapVariants with OneOfTwo with UnionTraps {
+  override protected def place: Int = 0
+}
+
+class RandomUnionTrapsSuite extends RandomTraps with OneOfTwo with UnionTraps {
+  override protected def place: Int = 1
+}
 
 /** Each trap of aggregates runs in [[AggregateTrapsSuite]] and in one of these. */
 trait OtherAggregateTraps extends SharesTests with TrapTables {
