@@ -125,7 +125,8 @@ object PhantomsConf {
     .version(Since).booleanConf.createWithDefault(false)
 
   val ExactFloatingPoint = SQLConf.buildConf("spark.phantoms.exactFloatingPoint")
-    .doc("Whether sums and averages of float and double are left alone, because sharing adds them in another order.")
+    .doc("Whether sums and averages of float and double, and deviations, covariances and regressions of any " +
+      "numbers, are left alone, because sharing adds floats in another order.")
     .version(Since).booleanConf.createWithDefault(false)
 
   val GroupingSetsEnabled = SQLConf.buildConf("spark.phantoms.groupingSets.enabled")
