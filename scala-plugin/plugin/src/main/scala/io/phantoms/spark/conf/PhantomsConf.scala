@@ -125,7 +125,7 @@ object PhantomsConf {
     .version(Since).booleanConf.createWithDefault(false)
 
   val ExactFloatingPoint = SQLConf.buildConf("spark.phantoms.exactFloatingPoint")
-    .doc("Whether sums and averages of float and double, and deviations, covariances and regressions of any " +
+    .doc("Whether sums and averages of float and double, and deviations and covariances of any " +
       "numbers, are left alone, because sharing adds floats in another order.")
     .version(Since).booleanConf.createWithDefault(false)
 

@@ -38,9 +38,14 @@ object SharedFunction {
 
   def of(function: AggregateFunction): Option[SharedFunction] = all.find(_.is(function))
 
-  /** Functions whose result is the order of rows, or one of them by their order. */
+  /**
+   * Functions whose result is the order of rows, or one of them by their order. So are those that divide by a second moment
+   * unless it is zero: where all values are equal it is zero or what rounding leaves, as rows come, and the result NULL, a
+   * number or an error.
+   */
   def isOrderDependent(function: AggregateFunction): Boolean = function match {
     case _: First | _: Last | _: CollectList | _: CollectSet | _: ListAgg | _: AnyValue => true
+    case _: Skewness | _: Kurtosis | _: PearsonCorrelation | _: RegrSlope | _: RegrIntercept => true
     case _ => false
   }
 
@@ -100,10 +105,11 @@ object SharedFunction {
     def isExact(f: AggregateFunction): Boolean = true
   }
 
-  /** Variances, covariances, correlations, regressions: moments are kept as doubles and merged by Chan's formulas. */
+  /** Second moments, kept as doubles and merged by Chan's formulas: deviations, variances, covariances. */
   private case object Moments extends SharedFunction {
     def is(f: AggregateFunction): Boolean = f match {
-      case _: CentralMomentAgg | _: Covariance | _: PearsonCorrelation | _: RegrSlope | _: RegrIntercept => true
+      case _: StddevPop | _: StddevSamp | _: VariancePop | _: VarianceSamp | _: RegrReplacement => true
+      case _: CovPopulation | _: CovSample | _: RegrSXY => true
       case _ => false
     }
     override def addsFloats(f: AggregateFunction): Boolean = true

@@ -90,7 +90,7 @@ object Outcome {
     case s: Sum => s.dataType == DoubleType
     // Averages of integers are sums of doubles as well.
     case a: Average => a.dataType == DoubleType
-    case _: CentralMomentAgg | _: Covariance | _: PearsonCorrelation | _: RegrSlope | _: RegrIntercept => true
+    case _: CentralMomentAgg | _: Covariance => true
     case r: RuntimeReplaceableAggregate => r.replacement.exists(addsFloats)
     case _ => false
   }
