@@ -35,7 +35,7 @@ object LastExecution {
 
   val of = new OfApplication(() => new LastExecution)
 
-  /** Called by an operator that is about to run. */
+  /** Called by an operator that is about to run, once what it reads was asked: operators are kept from the input on. */
   private[physical] def running(plan: SparkPlan, configuration: String): Unit = {
     val context = plan.session.sparkContext
     val id = Option(context.getLocalProperty(SQLExecution.EXECUTION_ID_KEY))

@@ -30,9 +30,9 @@ final case class SharedMergeExec(spec: SharedSpec, output: Seq[Attribute], child
     ("numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows"))
 
   override protected def doExecute(): RDD[InternalRow] = {
-    LastExecution.running(this, spec.notation)
     val ours = spec
     val blocks = SharedMergeExec.received(ours, child)
+    LastExecution.running(this, spec.notation)
     val counts = ObservedCounts.merge(ours, blocks.getNumPartitions, sparkContext)
     val kernels = Kernels.hfta(ours, Kernels.mode(conf))
     val overdraft = TaskShare.of(sparkContext).merge

@@ -34,13 +34,14 @@ final case class TierExec(spec: SharedSpec, announced: Seq[Int], output: Seq[Att
   )
 
   override protected def doExecute(): RDD[InternalRow] = {
-    LastExecution.running(this, spec.notation)
     val options = LftaOptions.read(conf, sparkContext)
     val (ours, ships, packed) = (spec, announced.toSet, options.packed)
     val kernels = Kernels.hfta(ours, Kernels.mode(conf))
     val task =
       new MergeTask(ours, kernels, new TierBlocks(ours, ships, packed, _), metrics, None, options.share.merge)
-    SharedMergeExec.received(ours, child).mapPartitionsWithIndex((partition, part) => task.run(partition, part))
+    val blocks = SharedMergeExec.received(ours, child)
+    LastExecution.running(this, spec.notation)
+    blocks.mapPartitionsWithIndex((partition, part) => task.run(partition, part))
   }
 
   override protected def withNewChildInternal(newChild: SparkPlan): TierExec = copy(child = newChild)

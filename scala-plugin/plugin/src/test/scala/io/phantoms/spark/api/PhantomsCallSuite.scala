@@ -43,7 +43,8 @@ class PhantomsCallSuite extends AnyFunSuite with PluginSession {
   }
 
   test("the last execution: the operators of one query, counted") {
-    bothModes {
+    // Without adaptive execution the last operator is asked first.
+    for (adaptive <- Seq("true", "false")) withConf("spark.sql.adaptive.enabled" -> adaptive) {
       spark.sql(PluginSession.sets("flows")).collect()
       val rows = spark.sql(PluginSession.union("flows")).collect().length
       val found = call("last_execution")
