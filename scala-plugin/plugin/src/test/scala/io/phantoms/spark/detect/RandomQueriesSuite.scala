@@ -79,12 +79,13 @@ class RandomQueriesSuite extends AnyFunSuite with DetectionTestSession {
     }
   }
 
-  private def check(kind: String, make: Random => String, least: Double): Unit = {
-    val random = new Random(20240607 + (if (Turns.full) 0 else Turns.seed % 5))
-    val count = if (Turns.full) 200 else 20
+  private def check(kind: String, make: Random => String, least: Int): Unit = {
+    val random = new Random(20240607)
     var found = 0
     // Some random texts are no queries: plain Spark refuses, say, grouping() where one global set is all there is.
-    val valid = Iterator.continually(make(random)).filter(q => Try(spark.sql(q)).isSuccess).take(count)
+    val valid = Iterator.continually(make(random)).filter(q => Try(spark.sql(q)).isSuccess).take(40)
+    // All are looked at; the rows of half of them are compared.
+    val compared = Turns.some(0 until 40, 20).toSet
     for ((sql, i) <- valid.zipWithIndex) {
       withClue(s"$kind $i: $sql\n") {
         val plan = planFor(sql)
@@ -93,20 +94,21 @@ class RandomQueriesSuite extends AnyFunSuite with DetectionTestSession {
             found += 1
             val replaced = WorkloadOracle.replace(plan, candidate)
             assert(replaced.schema.map(_.dataType) == plan.schema.map(_.dataType))
-            assert(WorkloadOracle.rows(spark, replaced) == WorkloadOracle.multiset(spark.sql(sql).collect().toSeq))
+            if (compared(i))
+              assert(WorkloadOracle.rows(spark, replaced) == WorkloadOracle.multiset(spark.sql(sql).collect().toSeq))
           case _ =>
         }
       }
     }
     // Rows that were never compared prove nothing.
-    assert(found >= least * count, s"only $found of $count queries were found to be shareable")
+    assert(found >= least, s"only $found of 40 queries were found to be shareable")
     ()
   }
 
-  test("grouping sets")(check("grouping sets", groupingSets, 0.6))
+  test("grouping sets")(check("grouping sets", groupingSets, 30))
   test("queries of one kind differ") {
     val random = new Random(1)
     assert(Seq.fill(20)(groupingSets(random)).distinct.size > 15 && Seq.fill(20)(union(random)).distinct.size > 15)
   }
-  test("unions")(check("union", union, 0.5))
+  test("unions")(check("union", union, 25))
 }

@@ -66,7 +66,8 @@ class FailingQueriesSuite extends AnyFunSuite with RandomConfigurationSuite {
     info(s"$sharedQueries of $count queries were shared, $errors failed on both sides")
     if (failures.nonEmpty) fail(s"${failures.size} of $count queries differ:\n${failures.take(10).mkString("\n\n")}")
     if (count >= Few) {
-      assert(sharedQueries >= count * 7 / 10, "too many queries were left alone")
+      // Four of five, in the long run give or take.
+      assert(sharedQueries >= count * (if (count == Few) 8 else 7) / 10, "too many queries were left alone")
       assert(errors >= count / 10 && errors <= count * 9 / 10, "too few fail, or too many")
     }
   }

@@ -241,9 +241,9 @@ class KernelEqualitySuite extends AnyFunSuite with RandomConfigurationSuite {
           }
         } finally RandomSharing.seed = None
       }
-    var shipped = Vector.empty[Long]
     for ((name, sql) <- queries) {
-      val pairs = Turns.some(1L to 12L, 4).flatMap { seed =>
+      val (first, others) = (1L to 12L).splitAt(Math.floorMod(Turns.seed, 12))
+      val pairs = (others ++ first).iterator.flatMap { seed =>
         val query = sql.format("t_single")
         run(CODEGEN_ONLY, query, seed).map { expected =>
           val found = run(NO_CODEGEN, query, seed).get
@@ -254,9 +254,10 @@ class KernelEqualitySuite extends AnyFunSuite with RandomConfigurationSuite {
           expected._2("shipped")
         }
       }
-      shipped ++= pairs
+      // Not every seed has a second tier: two that have are enough, and one has to ship.
+      val shipped = (if (Turns.full) pairs else pairs.take(2)).toSeq
+      assert(shipped.exists(_ > 0), s"no second tier for $name")
     }
-    assert(shipped.count(_ > 0) > queries.size, "hardly any second tier")
   }
 
   private def differing(expected: Seq[Seq[Any]], found: Seq[Seq[Any]]): Option[String] = {
