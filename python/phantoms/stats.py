@@ -7,7 +7,7 @@ name of a table or view.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +29,13 @@ def _session(spark: SparkSession | None) -> SparkSession:
     return found
 
 
-def _call(what: str, action: Callable[[], Any]) -> Any:
-    return _jvm.guarded("BAD_STATISTICS", "Check the table, the column names and the file.", what, action)
+def _call(spark: SparkSession, what: str, name: str, arguments: Mapping[str, Any] | None = None, df: Any = None) -> Any:
+    return _jvm.guarded(
+        "BAD_STATISTICS",
+        "Check the table, the column names and the file.",
+        what,
+        lambda: _jvm.call(spark, f"stats.{name}", arguments, df=df),
+    )
 
 
 def _positive(name: str, value: float) -> None:
@@ -64,8 +69,7 @@ def set_rows(table: str, n: int, *, spark: SparkSession | None = None) -> None:
         ``BAD_STATISTICS`` for an unknown table or a number that is not positive; ``NOT_ACTIVE``.
     """
     _positive("n", n)
-    session = _session(spark)
-    _call(f"rows of {table}", lambda: _jvm.call(session, "stats.set_rows", {"table": table, "n": float(n)}))
+    _call(_session(spark), f"rows of {table}", "set_rows", {"table": table, "n": float(n)})
 
 
 def set_groups(table: str, cols: Sequence[str], n: int, *, spark: SparkSession | None = None) -> None:
@@ -90,7 +94,7 @@ def set_groups(table: str, cols: Sequence[str], n: int, *, spark: SparkSession |
     _positive("n", n)
     session, columns = _session(spark), _columns(cols)
     given = {"table": table, "columns": columns, "n": float(n)}
-    _call(f"groups of {table} by {', '.join(cols)}", lambda: _jvm.call(session, "stats.set_groups", given))
+    _call(session, f"groups of {table} by {', '.join(cols)}", "set_groups", given)
 
 
 def set_flow_length(table: str, cols: Sequence[str], length: float, *, spark: SparkSession | None = None) -> None:
@@ -117,7 +121,7 @@ def set_flow_length(table: str, cols: Sequence[str], length: float, *, spark: Sp
         raise PhantomsError("BAD_STATISTICS", f"a flow length is at least 1, not {length}.", "1 means no clustering.")
     session, columns = _session(spark), _columns(cols)
     given = {"table": table, "columns": columns, "length": float(length)}
-    _call(f"flow length of {table} by {', '.join(cols)}", lambda: _jvm.call(session, "stats.set_flow_length", given))
+    _call(session, f"flow length of {table} by {', '.join(cols)}", "set_flow_length", given)
 
 
 def sample(df: DataFrame) -> dict[str, Any]:
@@ -138,8 +142,7 @@ def sample(df: DataFrame) -> dict[str, Any]:
     PhantomsError
         ``BAD_STATISTICS`` if it cannot be sampled; ``NOT_ACTIVE``.
     """
-    session = _jvm.session_of(df)
-    return dict(_call("sample", lambda: _jvm.call(session, "stats.sample", df=df)))
+    return dict(_call(_jvm.session_of(df), "sample", "sample", df=df))
 
 
 def count(df: DataFrame, groupings: Sequence[Sequence[str]], *, deviation: float = 0.02) -> dict[str, Any]:
@@ -173,9 +176,8 @@ def count(df: DataFrame, groupings: Sequence[Sequence[str]], *, deviation: float
         raise PhantomsError(
             "BAD_STATISTICS", f"groupings must be lists of column names, not {groupings!r}.", "Use [['a'], ['a', 'b']]."
         )
-    session = _jvm.session_of(df)
     given = {"groupings": [list(g) for g in groupings], "deviation": float(deviation)}
-    return dict(_call("count", lambda: _jvm.call(session, "stats.count", given, df=df)))
+    return dict(_call(_jvm.session_of(df), "count", "count", given, df=df))
 
 
 def observed(*, spark: SparkSession | None = None) -> list[dict[str, Any]]:
@@ -201,8 +203,7 @@ def observed(*, spark: SparkSession | None = None) -> list[dict[str, Any]]:
     PhantomsError
         ``NOT_ACTIVE``.
     """
-    session = _session(spark)
-    return list(_call("observed", lambda: _jvm.call(session, "stats.observed")))
+    return list(_call(_session(spark), "observed", "observed"))
 
 
 def save(path: str | Path, *, spark: SparkSession | None = None) -> None:
@@ -213,8 +214,7 @@ def save(path: str | Path, *, spark: SparkSession | None = None) -> None:
     PhantomsError
         ``BAD_STATISTICS`` if it cannot be written; ``NOT_ACTIVE``.
     """
-    session = _session(spark)
-    _call(f"save to {path}", lambda: _jvm.call(session, "stats.save", {"path": str(path)}))
+    _call(_session(spark), f"save to {path}", "save", {"path": str(path)})
 
 
 def load(path: str | Path, *, spark: SparkSession | None = None) -> None:
@@ -225,8 +225,7 @@ def load(path: str | Path, *, spark: SparkSession | None = None) -> None:
     PhantomsError
         ``BAD_STATISTICS`` if it cannot be read or names an unknown column; ``NOT_ACTIVE``.
     """
-    session = _session(spark)
-    _call(f"load from {path}", lambda: _jvm.call(session, "stats.load", {"path": str(path)}))
+    _call(_session(spark), f"load from {path}", "load", {"path": str(path)})
 
 
 def clear(*, spark: SparkSession | None = None) -> None:
@@ -234,5 +233,4 @@ def clear(*, spark: SparkSession | None = None) -> None:
 
     The files of observed ones in the directory ``spark.phantoms.stats.path`` are deleted; other files there stay.
     """
-    session = _session(spark)
-    _call("clear", lambda: _jvm.call(session, "stats.clear"))
+    _call(_session(spark), "clear", "clear")

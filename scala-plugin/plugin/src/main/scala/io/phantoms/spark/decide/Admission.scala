@@ -30,9 +30,9 @@ object Admission {
 
   /** 2: an operator, by its shape. */
   def operator(shape: Shape, settings: PhantomsSettings): Option[DeclineReason] = shape match {
-    case Shape.UnionOf(aggregating) =>
-      Option.when(!settings.multiAggregate && aggregating > 1)(Disabled(PhantomsConf.MultiAggregateEnabled.key))
-    case Shape.GroupingSetsOf => Option.when(!settings.groupingSets)(Disabled(PhantomsConf.GroupingSetsEnabled.key))
+    case Shape.UnionOf(_, aggregating) =>
+      Option.when(!settings.multiAggregate && aggregating.size > 1)(Disabled(PhantomsConf.MultiAggregateEnabled.key))
+    case Shape.GroupingSetsOf(_) => Option.when(!settings.groupingSets)(Disabled(PhantomsConf.GroupingSetsEnabled.key))
     case Shape.SlidingWindowOf => None
   }
 

@@ -9,17 +9,19 @@ sealed trait Shape
 
 object Shape {
 
-  /** @param aggregating how many of its branches aggregate; the others stay what they are */
-  final case class UnionOf(aggregating: Int) extends Shape
-  case object GroupingSetsOf extends Shape
+  /** @param aggregating ordinals of its branches that aggregate, one at least; the others stay what they are */
+  final case class UnionOf(union: Union, aggregating: IndexedSeq[Int]) extends Shape
+  final case class GroupingSetsOf(aggregate: Aggregate) extends Shape
   case object SlidingWindowOf extends Shape
 
   /** @param limitAbove a limit on rows that stands directly above the operator */
   def of(operator: LogicalPlan, limitAbove: Option[Int]): Option[Shape] = operator match {
     case u: Union =>
-      val aggregating = u.children.count(UnionDetector.aggregateOf(_, limitAbove).isDefined)
-      Option.when(aggregating > 0)(UnionOf(aggregating))
-    case a: Aggregate if GroupingSets.under(a.child).isDefined => Some(GroupingSetsOf)
+      val aggregating = u.children.toIndexedSeq.zipWithIndex.collect {
+        case (c, i) if UnionDetector.aggregateOf(c, limitAbove).isDefined => i
+      }
+      Option.when(aggregating.nonEmpty)(UnionOf(u, aggregating))
+    case a: Aggregate if GroupingSets.under(a.child).isDefined => Some(GroupingSetsOf(a))
     case a: Aggregate if GroupingSets.isSlidingWindow(a.child) => Some(SlidingWindowOf)
     case _ => None
   }
@@ -37,12 +39,14 @@ object Detector {
    * @return None where the operator is nothing to be shared at all
    */
   def detect(operator: LogicalPlan, limitAbove: Option[Int] = None): Option[Either[DeclineReason, Candidate]] =
-    operator match {
-      case u: Union => UnionDetector.detect(u, limitAbove)
-      case a: Aggregate if GroupingSets.under(a.child).isDefined => Some(groupingSets(a))
-      case a: Aggregate if GroupingSets.isSlidingWindow(a.child) => Some(Left(SlidingWindow))
-      case _ => None
-    }
+    Shape.of(operator, limitAbove).map(candidate(_, limitAbove))
+
+  /** The same of an operator whose shape is known. */
+  def candidate(shape: Shape, limitAbove: Option[Int]): Either[DeclineReason, Candidate] = shape match {
+    case Shape.UnionOf(union, aggregating) => UnionDetector.detect(union, aggregating, limitAbove)
+    case Shape.GroupingSetsOf(aggregate) => groupingSets(aggregate)
+    case Shape.SlidingWindowOf => Left(SlidingWindow)
+  }
 
   private def groupingSets(aggregate: Aggregate): Either[DeclineReason, Candidate] =
     for {

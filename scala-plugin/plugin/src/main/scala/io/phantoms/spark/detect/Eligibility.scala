@@ -6,7 +6,7 @@ import io.phantoms.spark.functions.{ExpressionCost, SharedFunction}
 import org.apache.spark.sql.catalyst.expressions.{Expression, PlanExpression, PythonFuncExpression}
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical.{CTERelationRef, CollectMetrics, LogicalPlan, WithCTE}
-import org.apache.spark.sql.catalyst.util.{CollationFactory, UnsafeRowUtils}
+import org.apache.spark.sql.catalyst.util.UnsafeRowUtils
 import org.apache.spark.sql.types._
 
 /** What may be shared: functions, key types, expressions and inputs. */
@@ -58,13 +58,6 @@ object Eligibility {
 
   private def name(function: AggregateFunction): String = function.prettyName
 
-  private def isComparable(t: DataType): Boolean = t match {
-    case s: StringType => s.collationId == CollationFactory.UTF8_BINARY_COLLATION_ID
-    case DateType | TimestampType | TimestampNTZType | BooleanType | _: TimeType => true
-    case _: NumericType | _: YearMonthIntervalType | _: DayTimeIntervalType => true
-    case _ => false
-  }
-
   /** Types whose values are equal exactly when their bytes are (floats once normalised). */
   private def isGroupable(t: DataType): Boolean = UnsafeRowUtils.isBinaryStable(t) && hasBytes(t)
 
@@ -72,7 +65,9 @@ object Eligibility {
     case _: StringType | BinaryType => true
     case StructType(fields) => fields.forall(f => hasBytes(f.dataType))
     case ArrayType(element, _) => hasBytes(element)
-    case other => isComparable(other)
+    case DateType | TimestampType | TimestampNTZType | BooleanType | _: TimeType => true
+    case _: NumericType | _: YearMonthIntervalType | _: DayTimeIntervalType => true
+    case _ => false
   }
 
   private def pythonUdf(e: Expression): Option[DeclineReason] = e.collectFirst {

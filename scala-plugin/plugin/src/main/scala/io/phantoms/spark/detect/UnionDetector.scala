@@ -24,41 +24,43 @@ import org.apache.spark.sql.catalyst.plans.logical.{
 object UnionDetector {
 
   /**
+   * @param aggregating ordinals of the children that aggregate
    * @param limitAbove a limit that stands directly above the union
    */
-  def detect(union: Union, limitAbove: Option[Int]): Option[Either[DeclineReason, Candidate]] = {
+  def detect(
+      union: Union,
+      aggregating: IndexedSeq[Int],
+      limitAbove: Option[Int]
+  ): Either[DeclineReason, Candidate] = {
     val children = union.children.toIndexedSeq
-    val aggregating = children.indices.filter(i => aggregateOf(children(i), limitAbove).isDefined)
-    Option.when(aggregating.nonEmpty) {
-      val normalised = aggregating.map { i =>
-        (i, normalise(children(i), limitAbove).flatMap(withEligibleSource))
-      }
-      val reasons = normalised.collect { case (_, Left(reason)) => reason }
-      val members = normalised.collect { case (i, Right(queries)) => Member(i, queries) }
-      val empty = members.filter(m => m.queries.forall(isEmpty)).map(_.ordinal).toSet
-      val live = members.filterNot(m => empty(m.ordinal))
-      val groups = live.foldLeft(Vector.empty[Group])(add)
-      val (several, alone) = groups.partition(_.members.map(_.queries.size).sum > 1)
-      // What is to be computed is the operator's whole output only if nothing else stays under the union.
-      val whole = several.size == 1 && live.size + empty.size == children.size && alone.isEmpty
-      val tried = several.map { g =>
-        val output = if (whole) union.output else union.output.map(_.newInstance())
-        val queries = g.members.flatMap(_.queries)
-        for {
-          _ <- SensitiveSources.readDifferently(g.members.map(m => children(m.ordinal)), g.base, queries).toLeft(())
-          _ <- Option.when(
-            g.originals.exists(b => !b.fromGroupingSets && SensitiveSources.computesAggregates(b.source))
-          )(SourcePushDown).toLeft(())
-          workload <- WorkloadBuilder.build(g.base, queries, output, oneAggregate = false)
-        } yield (workload, g.members.map(_.ordinal).toSet)
-      }
-      val found = tried.collect { case Right(f) => f }
-      val declined = tried.collect { case Left(r) => r } ++ reasons
-      if (found.isEmpty) Left(declined.headOption.getOrElse(if (live.size > 1) DifferentInputs else SingleAggregate))
-      else {
-        val foreign = if (alone.nonEmpty) Seq(DifferentInputs) else Nil
-        Right(UnionCandidate(union, found.map(_._1), found.map(_._2), empty, (declined ++ foreign).distinct))
-      }
+    val normalised = aggregating.map { i =>
+      (i, normalise(children(i), limitAbove).flatMap(withEligibleSource))
+    }
+    val reasons = normalised.collect { case (_, Left(reason)) => reason }
+    val members = normalised.collect { case (i, Right(queries)) => Member(i, queries) }
+    val empty = members.filter(m => m.queries.forall(isEmpty)).map(_.ordinal).toSet
+    val live = members.filterNot(m => empty(m.ordinal))
+    val groups = live.foldLeft(Vector.empty[Group])(add)
+    val (several, alone) = groups.partition(_.members.map(_.queries.size).sum > 1)
+    // What is to be computed is the operator's whole output only if nothing else stays under the union.
+    val whole = several.size == 1 && live.size + empty.size == children.size && alone.isEmpty
+    val tried = several.map { g =>
+      val output = if (whole) union.output else union.output.map(_.newInstance())
+      val queries = g.members.flatMap(_.queries)
+      for {
+        _ <- SensitiveSources.readDifferently(g.members.map(m => children(m.ordinal)), g.base, queries).toLeft(())
+        _ <- Option.when(
+          g.originals.exists(b => !b.fromGroupingSets && SensitiveSources.computesAggregates(b.source))
+        )(SourcePushDown).toLeft(())
+        workload <- WorkloadBuilder.build(g.base, queries, output, oneAggregate = false)
+      } yield (workload, g.members.map(_.ordinal).toSet)
+    }
+    val found = tried.collect { case Right(f) => f }
+    val declined = tried.collect { case Left(r) => r } ++ reasons
+    if (found.isEmpty) Left(declined.headOption.getOrElse(if (live.size > 1) DifferentInputs else SingleAggregate))
+    else {
+      val foreign = if (alone.nonEmpty) Seq(DifferentInputs) else Nil
+      Right(UnionCandidate(union, found.map(_._1), found.map(_._2), empty, (declined ++ foreign).distinct))
     }
   }
 

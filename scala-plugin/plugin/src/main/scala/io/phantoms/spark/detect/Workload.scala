@@ -2,7 +2,7 @@ package io.phantoms.spark.detect
 
 import scala.collection.immutable.BitSet
 
-import io.phantoms.spark.functions.ExpressionCost
+import io.phantoms.spark.functions.{ExecutedFunction, ExpressionCost}
 import io.phantoms.spark.stats.GroupedInput
 
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
@@ -15,7 +15,11 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
  * @param function over attributes of [[Workload.base]]
  * @param filter the FILTER clause over attributes of [[Workload.base]]
  */
-final case class WorkloadAggregate(function: AggregateFunction, filter: Option[Expression])
+final case class WorkloadAggregate(function: AggregateFunction, filter: Option[Expression]) {
+
+  /** The function as it is run. */
+  lazy val executed: ExecutedFunction = ExecutedFunction(function)
+}
 
 /**
  * One groupBy of a workload.
@@ -89,5 +93,5 @@ final case class Workload(
   }
 
   /** What statistics are kept and asked of. */
-  def grouped: GroupedInput = GroupedInput(base, keys, queries.map(_.keys), aggregates.map(_.function))
+  def grouped: GroupedInput = GroupedInput(base, keys, queries.map(_.keys), aggregates.map(_.executed.function))
 }

@@ -54,29 +54,33 @@ object SharedFunction {
     def isExact(f: AggregateFunction): Boolean = true
   }
 
-  private case object Sums extends SharedFunction {
+  /** What adds its one input up. */
+  private sealed trait Additions extends SharedFunction {
+    override def refused(f: AggregateFunction): Option[Expression] = f.children.find(c => !isSummable(c.dataType))
+    override def addsFloats(f: AggregateFunction): Boolean = f.children.exists(c => isFloating(c.dataType))
+    def isExact(f: AggregateFunction): Boolean =
+      f.isInstanceOf[WideTotal] || f.children.forall(c => isExactOver(c.dataType))
+    override def executed(f: DeclarativeAggregate): DeclarativeAggregate = WideTotal(f)
+
+    /** Of Spark's own function over this type. */
+    protected def isExactOver(t: DataType): Boolean
+  }
+
+  private case object Sums extends Additions {
     def is(f: AggregateFunction): Boolean = f match {
       case _: Sum | _: WideSum | _: WideDecimalSum => true
       case _ => false
     }
-    override def refused(f: AggregateFunction): Option[Expression] = f.children.find(c => !isSummable(c.dataType))
-    override def addsFloats(f: AggregateFunction): Boolean = f.children.exists(c => isFloating(c.dataType))
-    def isExact(f: AggregateFunction): Boolean = f.isInstanceOf[WideTotal] ||
-      f.children.forall(c => addsExactly(c.dataType))
-    override def executed(f: DeclarativeAggregate): DeclarativeAggregate = WideTotal(f)
+    protected def isExactOver(t: DataType): Boolean = addsExactly(t)
   }
 
-  private case object Averages extends SharedFunction {
+  private case object Averages extends Additions {
     def is(f: AggregateFunction): Boolean = f match {
       case _: Average | _: WideIntervalAverage | _: WideDecimalAverage => true
       case _ => false
     }
-    override def refused(f: AggregateFunction): Option[Expression] = f.children.find(c => !isSummable(c.dataType))
-    override def addsFloats(f: AggregateFunction): Boolean = f.children.exists(c => isFloating(c.dataType))
     // Integers are averaged as doubles.
-    def isExact(f: AggregateFunction): Boolean = f.isInstanceOf[WideTotal] ||
-      f.children.forall(c => c.dataType.isInstanceOf[DecimalType] && addsExactly(c.dataType))
-    override def executed(f: DeclarativeAggregate): DeclarativeAggregate = WideTotal(f)
+    protected def isExactOver(t: DataType): Boolean = t.isInstanceOf[DecimalType] && addsExactly(t)
   }
 
   /** Minima and maxima; those of booleans are `bool_and` and `bool_or`. */

@@ -97,8 +97,8 @@ final class PhantomsRule(
     def plan(operator: LogicalPlan, limitAbove: Option[Int] = None): LogicalPlan =
       if (!Admission.concerns(operator)) operator
       else {
-        val found = Shape.of(operator, limitAbove).flatMap { shape =>
-          Admission.operator(shape, settings).map(Left(_)).orElse(Detector.detect(operator, limitAbove))
+        val found = Shape.of(operator, limitAbove).map { shape =>
+          Admission.operator(shape, settings).toLeft(()).flatMap(_ => Detector.candidate(shape, limitAbove))
         }
         found match {
           case Some(Right(candidate)) => share(candidate).getOrElse(children(operator))

@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
  *
  * @param keys grouping expressions over `base`
  * @param queries the keys of each grouping, as ordinals into `keys`
- * @param functions the distinct aggregate functions, whose buffers an entry holds
+ * @param functions the distinct aggregate functions as they are run, whose buffers an entry holds
  */
 final case class GroupedInput(
     base: LogicalPlan,

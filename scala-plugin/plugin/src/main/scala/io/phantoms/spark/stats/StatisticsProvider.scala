@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.util.toPrettySQL
 import org.apache.spark.sql.classic.SparkSession
 
 import io.phantoms.spark.conf.{ObservingOptions, SamplingOptions}
-import io.phantoms.spark.functions.{ExecutedFunction, FieldType, RecordWidth}
+import io.phantoms.spark.functions.{FieldType, RecordWidth}
 import io.phantoms.spark.model.{KeyAttribute, Machine, Problem}
 import io.phantoms.spark.shims.Cancelled
 import io.phantoms.spark.stats.bounds.{InputSize, PlanBounds}
@@ -111,9 +111,9 @@ object StatisticsProvider extends Logging {
     }
   }
 
-  /** Width of all aggregate buffers of one entry, see [[RecordWidth]]. */
+  /** Width of all aggregate buffers of one entry, of functions as they are run, see [[RecordWidth]]. */
   def bufferBits(keys: Seq[Expression], functions: Seq[AggregateFunction]): Int =
-    RecordWidth.bufferBits(functions.flatMap(ExecutedFunction(_).function.aggBufferAttributes), keys.count(_.nullable))
+    RecordWidth.bufferBits(functions.flatMap(_.aggBufferAttributes), keys.count(_.nullable))
 
   /**
    * What is known of an input.

@@ -222,7 +222,7 @@ class StatisticsProviderSuite extends StatsSuite {
         (1 to 70).map(i => s"sum(i + $i)").mkString(", ")
       )
     } {
-      val functions = aggregates(calls)
+      val functions = aggregates(calls).map(ExecutedFunction(_).function)
       val grouping = keys.split(" ").map(column).toIndexedSeq
       val entry = Problem(
         StatisticsProvider.attributesOf(grouping),
@@ -236,7 +236,7 @@ class StatisticsProviderSuite extends StatsSuite {
       val all = RelationSpec(grouping.indices, functions.indices, -1, 0, None, derived = false, 1)
       val spec = SharedSpec(
         grouping.map(k => KeySpec(k.dataType, k.nullable)),
-        functions.map(f => AggregateSpec(ExecutedFunction(f).function, None)),
+        functions.map(AggregateSpec(_, None)),
         Vector(all),
         Vector.empty,
         1,
