@@ -117,7 +117,7 @@ private[spark] final class CostModel(problem: Problem) {
    * as hosts and ports do: the most frequent of n values then holds 1 / (1 + 1/2 + ... + 1/n) of the entries.
    */
   def busyShards(shards: Int, shardKey: BitSet, keys: BitSet): Double =
-    busyShards(shards, math.max(1.0, problem.statistics.groups(shardKey)), shardKey == keys)
+    busyShards(shards, math.max(1.0, problem.statistics.groups(shardKey)), shardKey == (keys & problem.dealing))
 
   /**
    * @param values groups of the shard key
@@ -149,7 +149,7 @@ private[spark] final class CostModel(problem: Problem) {
       math.max(reduceWork / parallelism, longest)
 
   /** Elapsed time of plain Spark: each query reads, aggregates partially and shuffles on its own. */
-  def noSharing: Double = rows * problem.plainRowWork / parallelism + problem.queries.iterator.map { keys =>
+  def noSharing: Double = rows * problem.plainRowWork / parallelism + problem.groupings.iterator.map { keys =>
     alone(keys, rows, math.min(rows, math.max(1.0, problem.statistics.groups(keys))))
   }.sum
 

@@ -2,14 +2,6 @@ package io.phantoms.spark.model
 
 import scala.collection.immutable.BitSet
 
-/**
- * A grouping attribute as the chooser sees it.
- *
- * @param name what the notation and explanations call it
- * @param bits width of one value in a table entry, in bits (a dictionary id for strings)
- */
-final case class KeyAttribute(name: String, bits: Int)
-
 /** What is known of the input. Sets of attributes are ordinals into [[Problem.attributes]]. */
 trait Statistics {
 
@@ -27,6 +19,12 @@ trait Statistics {
    * feeding tree, 2 for relations fed by a raw one. None: not known, taken as groups mixed at random.
    */
   def flowLengthAtDepth(depth: Int): Option[Double] = None
+
+  /** Ticks from the first row's time to the last one's, for queries over windows. */
+  def span: Long = 1L
+
+  /** How many rows satisfy just which predicates; counted as shares of all rows. Nil: there are no predicates. */
+  def signatures: Seq[(BitSet, Long)] = Nil
 
   /**
    * Changes whenever numbers may differ although those of all queries and single attributes agree; only together with
@@ -71,7 +69,7 @@ final case class Machine(
  * One choice to make: which relations to maintain for these queries.
  *
  * @param attributes the distinct grouping attributes of the workload
- * @param queries the grouping of each query; several queries may share one grouping
+ * @param queries several may share one grouping
  * @param bufferBits width of all aggregate buffers of one entry, in bits
  * @param memory bytes for all LFTA tables of one map task (SMAP's M)
  * @param maxShards most reduce partitions a relation may be spread over
@@ -81,7 +79,7 @@ final case class Machine(
  */
 final case class Problem(
     attributes: IndexedSeq[KeyAttribute],
-    queries: IndexedSeq[BitSet],
+    queries: IndexedSeq[Query],
     bufferBits: Int,
     statistics: Statistics,
     machine: Machine,
@@ -91,7 +89,16 @@ final case class Problem(
     rowWork: Double = 0.0,
     plainRowWork: Double = 0.0
 ) {
-  require(queries.forall(_.forall(a => a >= 0 && a < attributes.size)), "a query names an unknown attribute")
+  require(queries.forall(_.keys.forall(a => a >= 0 && a < attributes.size)), "a query names an unknown attribute")
+
+  /** The grouping of each query. */
+  val groupings: IndexedSeq[BitSet] = queries.map(_.keys)
+
+  /**
+   * Attributes whose hash may deal groups to reduce tasks: with neither slices nor signatures among them, all of these of
+   * one group are in one task.
+   */
+  val dealing: BitSet = BitSet.fromSpecific(attributes.indices.filter(attributes(_).kind == KeyKind.Grouping))
 
   /** Bytes of one table entry: packed key words, buffers and one word of flags (SMAP's h). */
   def entryBytes(keys: BitSet): Int = {

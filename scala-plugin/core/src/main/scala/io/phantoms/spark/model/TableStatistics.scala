@@ -14,15 +14,20 @@ import scala.collection.immutable.BitSet
  * @param flowLength l_a of every relation that has none of its own
  * @param flowLengths l_a of some relations
  * @param depthFlowLengths l_a at depths 2, 3, ... of a feeding tree; the last one holds further down
+ * @param span as in [[Statistics.span]]
+ * @param signatures as in [[Statistics.signatures]]
  */
 final case class TableStatistics(
     rows: Double,
     known: Map[BitSet, Double],
     flowLength: Double = 1.0,
     flowLengths: Map[BitSet, Double] = Map.empty,
-    depthFlowLengths: IndexedSeq[Double] = Vector.empty
+    depthFlowLengths: IndexedSeq[Double] = Vector.empty,
+    override val span: Long = 1L,
+    override val signatures: Seq[(BitSet, Long)] = Nil
 ) extends Statistics {
   require(rows >= 0, s"rows: $rows")
+  require(span > 0, s"a span of $span ticks")
   known.foreach { case (keys, n) => require(n >= 0, s"groups of ${keys.mkString("{", ",", "}")}: $n") }
   require(
     (flowLengths.values ++ Seq(flowLength) ++ depthFlowLengths).forall(_ >= 1),

@@ -3,7 +3,7 @@ package io.phantoms.spark.search
 import scala.collection.immutable.BitSet
 
 import io.phantoms.spark.keep.Kept
-import io.phantoms.spark.model.{Choice, Configuration, KeyAttribute, Machine, Problem, RunnerUp}
+import io.phantoms.spark.model.{Choice, Configuration, KeyAttribute, Machine, Problem, Query, RunnerUp}
 
 /**
  * Choices made before, so that a job planned again (each action plans its own) does not search again.
@@ -77,7 +77,7 @@ private object ChoiceCache {
   /** All of a problem but the numbers. */
   final case class Workload(
       attributes: IndexedSeq[KeyAttribute],
-      queries: IndexedSeq[BitSet],
+      queries: IndexedSeq[Query],
       bufferBits: Int,
       machine: Machine,
       memory: Long,
@@ -111,7 +111,7 @@ private object ChoiceCache {
   object Key {
     def apply(p: Problem, workload: Workload, minGain: Double): Key = {
       val s = p.statistics
-      val sets = p.queries ++ p.attributes.indices.map(BitSet(_))
+      val sets = p.groupings ++ p.attributes.indices.map(BitSet(_))
       Key(
         workload,
         s.rows +: (sets.map(s.groups) ++ sets.map(s.flowLength) ++

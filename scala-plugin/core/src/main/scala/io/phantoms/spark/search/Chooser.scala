@@ -19,7 +19,7 @@ object Chooser {
   def accepts(algorithm: String): Boolean = algorithms.contains(algorithm) || Smap.accepts(algorithm)
 
   /**
-   * Chooses a configuration.
+   * Chooses a configuration for groupings: what queries have of windows and predicates is among their keys, see [[parts]].
    *
    * @param algorithm `auto`: placement search over GC and SL; `gc`: SMAP's GC with SL, every query a shipped LFTA
    *   relation; `trees`: the greedy aggregate tree; `steiner`: the randomized aggregate tree, by Wong's dual ascent;
@@ -33,6 +33,7 @@ object Chooser {
       accepts(algorithm),
       s"unknown chooser '$algorithm'; valid ones are ${algorithms.mkString(", ")}"
     )
+    require(problem.queries.forall(_.isPlain), "windows and predicates are chosen for in parts")
     val without = costWithout(problem)
     val nothing = Choice(None, without, without, algorithm)
     if (algorithm == "none" || problem.queries.isEmpty) nothing
@@ -116,11 +117,11 @@ object Chooser {
   private val ClearGain: Double = 0.9
 
   /**
-   * Chooses for queries that differ in windows and predicates, too: which of them share slices and fragments, and a
+   * Chooses for queries that may differ in windows and predicates, too: which of them share slices and fragments, and a
    * configuration for each such part.
    */
-  def choose(workload: TimedWorkload, algorithm: String, minSavings: Double): TimedChoice =
-    new TimedSearch(workload, algorithm, minSavings).choose
+  def parts(problem: Problem, algorithm: String, minSavings: Double): PartedChoice =
+    new PartSearch(problem, algorithm, minSavings).choose
 
   /** What each relation of a configuration is expected to do, and the elapsed time of the whole. */
   def estimate(problem: Problem, configuration: Configuration): ConfigurationEstimate =

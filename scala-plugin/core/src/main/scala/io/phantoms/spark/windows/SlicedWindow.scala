@@ -1,5 +1,7 @@
 package io.phantoms.spark.windows
 
+import io.phantoms.spark.model.PeriodicWindow
+
 /**
  * A sliced window W(s_1, ..., s_m) (On-the-fly sharing, definition 2): the stream is cut at every `t` with
  * `t mod period` equal to one of the edges, and each slice is aggregated once.

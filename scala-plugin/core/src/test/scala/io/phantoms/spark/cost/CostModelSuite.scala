@@ -3,7 +3,7 @@ package io.phantoms.spark.cost
 import scala.collection.immutable.BitSet
 import scala.util.Random
 
-import io.phantoms.spark.model.{Configuration, Machine, Placement, Problem, Relation, TableStatistics, Workloads}
+import io.phantoms.spark.model.{Configuration, Machine, Placement, Problem, Query, Relation, TableStatistics, Workloads}
 import io.phantoms.spark.search.Chooser
 
 import org.scalatest.funsuite.AnyFunSuite
@@ -25,7 +25,7 @@ class CostModelSuite extends AnyFunSuite {
   )
 
   private def problem(rows: Double, groups: Map[BitSet, Double], queries: IndexedSeq[BitSet]): Problem =
-    Problem(Workloads.letters(3), queries, 128, TableStatistics(rows, groups), machine, 1 << 20, 16)
+    Problem(Workloads.letters(3), queries.map(Query(_)), 128, TableStatistics(rows, groups), machine, 1 << 20, 16)
 
   private def near(actual: Double, expected: Double): Unit = {
     assert(math.abs(actual - expected) <= 1e-9 * math.max(1, math.abs(expected)), s"$actual, by hand $expected")

@@ -9,6 +9,7 @@ import io.phantoms.spark.model.{
   MachineConstants,
   Placement,
   Problem,
+  Query,
   Relation,
   TableStatistics,
   Workloads
@@ -111,7 +112,7 @@ class MachineFitSuite extends AnyFunSuite {
     // AB: 1000 entries of 32 bytes; A derived from its groups into a small table.
     val problem = Problem(
       Workloads.letters(2),
-      Vector(BitSet(0, 1), BitSet(0)),
+      Vector(Query(BitSet(0, 1)), Query(BitSet(0))),
       128,
       TableStatistics(1e6, Map(BitSet(0, 1) -> 1e6, BitSet(0) -> 100.0, BitSet(1) -> 1e6)),
       Machine(),

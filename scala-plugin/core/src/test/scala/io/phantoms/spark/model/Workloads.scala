@@ -37,7 +37,7 @@ object Workloads {
   }
 
   private def problem(names: IndexedSeq[KeyAttribute], queries: IndexedSeq[BitSet], statistics: Statistics): Problem =
-    Problem(names, queries, 192, statistics, Machine(), 64L << 20, 64)
+    Problem(names, queries.map(Query(_)), 192, statistics, Machine(), 64L << 20, 64)
 
   def smap4: Problem = problem(attributes("A", "B", "C", "D"), groupings("AB", "BC", "BD", "CD"), Packets)
 
@@ -105,7 +105,7 @@ object Workloads {
     }
     Problem(
       letters(attributeCount),
-      queries,
+      queries.map(Query(_)),
       64 * (1 + random.nextInt(6)),
       TableStatistics(rows, singles.toMap, flowLength = 1 + 4 * random.nextDouble()),
       Machine(parallelism = 1 + random.nextInt(8), partitions = 1 + random.nextInt(16)),

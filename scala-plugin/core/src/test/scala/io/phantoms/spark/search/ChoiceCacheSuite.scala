@@ -2,7 +2,7 @@ package io.phantoms.spark.search
 
 import scala.collection.immutable.BitSet
 
-import io.phantoms.spark.model.{Choice, KeyAttribute, Machine, MachineConstants, Problem, Statistics}
+import io.phantoms.spark.model.{Choice, KeyAttribute, Machine, MachineConstants, Problem, Query, Statistics}
 
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -27,7 +27,7 @@ class ChoiceCacheSuite extends AnyFunSuite {
 
   private def problem(statistics: Statistics) = Problem(
     IndexedSeq("a", "b", "c", "d").map(KeyAttribute(_, 32)),
-    IndexedSeq(BitSet(0, 1), BitSet(1, 2), BitSet(1, 3), BitSet(2, 3)),
+    IndexedSeq(BitSet(0, 1), BitSet(1, 2), BitSet(1, 3), BitSet(2, 3)).map(Query(_)),
     128,
     statistics,
     Machine(),

@@ -3,7 +3,16 @@ package io.phantoms.spark.search
 import scala.collection.immutable.BitSet
 
 import io.phantoms.spark.cost.CostModel
-import io.phantoms.spark.model.{Configuration, Notation, Placement, Problem, Relation, TableStatistics, Workloads}
+import io.phantoms.spark.model.{
+  Configuration,
+  Notation,
+  Placement,
+  Problem,
+  Query,
+  Relation,
+  TableStatistics,
+  Workloads
+}
 import io.phantoms.spark.search.graph.FeedingGraph
 import io.phantoms.spark.search.placement.DerivationBuilder
 import io.phantoms.spark.search.smap.Smap
@@ -16,7 +25,7 @@ class ChooserSuite extends AnyFunSuite {
     val relations = configuration.relations
     assert(relations.flatMap(_.queries).sorted === problem.queries.indices.toVector, "each query exactly once")
     relations.foreach { r =>
-      assert(r.queries.forall(problem.queries(_) == r.keys))
+      assert(r.queries.forall(problem.groupings(_) == r.keys))
       if (r.queries.nonEmpty) assert(r.placement != Placement.Feeds)
     }
     val answering = relations.filter(_.queries.nonEmpty).map(_.keys)
@@ -163,13 +172,13 @@ class ChooserSuite extends AnyFunSuite {
     val cube = Workloads.cube4
     assert(Chooser.choose(cube.copy(queries = Vector.empty), minSavings = -1).configuration.isEmpty)
     valid(cube, Chooser.choose(cube.copy(statistics = TableStatistics(0, Map.empty)), "auto", -1).configuration.get)
-    val empty = cube.copy(queries = Vector(BitSet.empty, BitSet.empty))
+    val empty = cube.copy(queries = Vector(BitSet.empty, BitSet.empty).map(Query(_)))
     valid(empty, Chooser.choose(empty, "auto", -1).configuration.get)
     val starved = cube.copy(memory = 0)
     valid(starved, Chooser.choose(starved, "auto", -1).configuration.get)
     val wide = cube.copy(
       attributes = Workloads.letters(150),
-      queries = Vector(BitSet(0, 70, 149), BitSet(70, 149), BitSet(149), BitSet(3, 70))
+      queries = Vector(BitSet(0, 70, 149), BitSet(70, 149), BitSet(149), BitSet(3, 70)).map(Query(_))
     )
     valid(wide, Chooser.choose(wide, "auto", -1).configuration.get)
   }

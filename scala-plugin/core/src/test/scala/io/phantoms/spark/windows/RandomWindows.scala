@@ -1,5 +1,7 @@
 package io.phantoms.spark.windows
 
+import io.phantoms.spark.model.PeriodicWindow
+
 import scala.util.Random
 
 /** Seeded windows small enough for brute force. */

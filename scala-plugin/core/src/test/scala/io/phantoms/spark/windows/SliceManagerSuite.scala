@@ -1,5 +1,7 @@
 package io.phantoms.spark.windows
 
+import io.phantoms.spark.model.PeriodicWindow
+
 import scala.collection.mutable
 import scala.util.Random
 

@@ -22,30 +22,13 @@ object PlanApi {
    *   "tables", "parts"}`: the configuration in the paper's notation (null where nothing is shared), costs in nanoseconds
    *   of elapsed time, the best answer not taken and by which fraction of its own cost the choice is ahead of it, one entry
    *   of `tables` per relation as in an explanation, with estimates. Queries with windows or predicates may
-   *   fall into several `parts`, each with `queries`, `slices`, `fragments`, `finals` (nanoseconds) and the fields of a
-   *   configuration; there is one part otherwise
+   *   fall into several `parts`; there is one part otherwise. Each has `queries`, `slices`, `fragments`, `cost`, `finals`
+   *   (nanoseconds) and the fields of a configuration
    * @throws StatisticsException if a field is missing, unknown or wrong; the message names it
    */
   def planJson(specJson: String): String = {
     val spec = PlanSpec.read(specJson)
-    JsonMethods.compact(if (spec.timed) timed(spec) else plain(spec))
-  }
-
-  private def plain(spec: PlanSpec): JObject = {
-    val problem = spec.workload.plain
-    val choice = Chooser.choose(problem, spec.chooser, spec.minSavings)
-    val part = configuration(problem, choice)
-    JObject(
-      List("shared" -> JBool(choice.configuration.nonEmpty)) ++ part ++
-        costs(choice.cost, choice.costWithout, choice.runnerUp, choice.margin) ++ List(
-          "algorithm" -> JString(choice.algorithm),
-          "parts" -> JArray(List(JObject(("queries" -> ordinals(problem.queries.indices)) :: part)))
-        )
-    )
-  }
-
-  private def timed(spec: PlanSpec): JObject = {
-    val choice = Chooser.choose(spec.workload, spec.chooser, spec.minSavings)
+    val choice = Chooser.parts(spec.problem, spec.chooser, spec.minSavings)
     val parts = choice.parts.map { p =>
       JObject(
         List(
@@ -59,15 +42,17 @@ object PlanApi {
     }
     val shared = choice.parts.filter(_.choice.configuration.nonEmpty)
     val notations = shared.flatMap(p => p.choice.configuration.map(Notation(p.problem).render))
-    JObject(
+    // Where nothing is shared a reader still wants to know what the letters would have been.
+    val named = if (shared.isEmpty) choice.parts.take(1) else shared
+    JsonMethods.compact(JObject(
       List(
         "shared" -> JBool(shared.nonEmpty),
         "configuration" -> (if (notations.isEmpty) JNull else JString(notations.mkString(" | "))),
-        "legend" -> JObject(shared.flatMap(p => legend(p.problem)).distinct.toList),
+        "legend" -> JObject(named.flatMap(p => legend(p.problem)).distinct.toList),
         "tables" -> JArray(shared.flatMap(p => tables(p.problem, p.choice)).toList)
       ) ++ costs(choice.cost, choice.costWithout, choice.runnerUp, choice.margin) ++
         List("algorithm" -> JString(spec.chooser), "parts" -> JArray(parts.toList))
-    )
+    ))
   }
 
   private def ordinals(of: Iterable[Int]): JArray = JArray(of.map(JInt(_)).toList)

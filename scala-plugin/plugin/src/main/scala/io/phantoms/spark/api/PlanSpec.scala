@@ -5,19 +5,12 @@ import scala.collection.immutable.BitSet
 import org.json4s._
 import org.json4s.jackson.JsonMethods
 
-import io.phantoms.spark.fragments.Fragments
-import io.phantoms.spark.model.{KeyAttribute, Machine, Problem, TableStatistics}
-import io.phantoms.spark.search.{Chooser, TimedQuery, TimedWorkload}
+import io.phantoms.spark.model.{KeyAttribute, Machine, PeriodicWindow, Problem, Query, TableStatistics}
+import io.phantoms.spark.search.Chooser
 import io.phantoms.spark.stats.supplied.StatisticsException
-import io.phantoms.spark.windows.PeriodicWindow
 
-/**
- * A what-if question.
- *
- * @param workload its queries; without windows and predicates just the groupings of `workload.plain`
- * @param timed whether any query has a window or a predicate
- */
-private[spark] final case class PlanSpec(workload: TimedWorkload, timed: Boolean, chooser: String, minSavings: Double)
+/** A what-if question. */
+private[spark] final case class PlanSpec(problem: Problem, chooser: String, minSavings: Double)
 
 /** Reads the JSON that [[PlanApi.planJson]] describes. */
 private[spark] object PlanSpec {
@@ -34,31 +27,11 @@ private[spark] object PlanSpec {
   private val Whole = 1000000000L
 
   /** One query as written. */
-  private final case class Query(keys: List[String], window: Option[PeriodicWindow], predicate: Option[String])
+  private final case class Named(keys: List[String], window: Option[PeriodicWindow], predicate: Option[String])
 
   def read(specJson: String): PlanSpec = {
     val spec = parse(specJson)
-    val queries = queriesOf(spec)
-    val plain = problemOf(spec, queries.map(_.keys))
-    val predicates = queries.flatMap(_.predicate).distinct
-    val timed = queries.exists(q => q.window.nonEmpty || q.predicate.nonEmpty)
-    val stats = spec \ "stats"
-    val span = stats \ "span" match {
-      case JNothing | JNull =>
-        if (queries.exists(_.window.nonEmpty))
-          wrong("stats.span: missing; it is the time the rows cover, in the windows' unit")
-        1L
-      case v => value(v, "stats.span", 1).toLong
-    }
-    val workload = TimedWorkload(
-      plain,
-      queries.zip(plain.queries).map { case (q, keys) =>
-        TimedQuery(keys, q.window, q.predicate.map(predicates.indexOf(_)))
-      }.toVector,
-      span,
-      fragmentsOf(stats \ "signatures", predicates)
-    )
-    PlanSpec(workload, timed, chooserOf(spec), number(spec, "min_savings", 0.0, -1.0))
+    PlanSpec(problemOf(spec, queriesOf(spec)), chooserOf(spec), number(spec, "min_savings", 0.0, -1.0))
   }
 
   private def wrong(what: String): Nothing = throw new StatisticsException("PHANTOMS_BAD_PLAN_SPEC", what)
@@ -89,23 +62,27 @@ private[spark] object PlanSpec {
     case _ => wrong("chooser: not a text")
   }
 
-  private def queriesOf(spec: JObject): List[Query] = spec \ "queries" match {
+  private def queriesOf(spec: JObject): List[Named] = spec \ "queries" match {
     case JArray(Nil) => wrong("queries: an empty list")
     case JArray(items) => items.zipWithIndex.map { case (q, i) => queryOf(q, s"queries[$i]") }
     case JNothing => wrong("queries: missing")
     case _ => wrong("queries: not a list")
   }
 
-  private def problemOf(spec: JObject, queries: List[List[String]]): Problem = {
-    val seen = queries.flatten.distinct
+  private def problemOf(spec: JObject, queries: List[Named]): Problem = {
+    val seen = queries.flatMap(_.keys).distinct
     // Single letters in the order of the alphabet, as the papers write them; else in the order of the queries.
     val attributes = if (seen.forall(_.length == 1)) seen.sorted else seen
     val ordinals = attributes.zipWithIndex.toMap
+    val predicates = queries.flatMap(_.predicate).distinct
     Problem(
       attributes.map(KeyAttribute(_, 32)).toIndexedSeq,
-      queries.map(q => BitSet.fromSpecific(q.map(ordinals))).toIndexedSeq,
+      queries.map(q =>
+        Query(BitSet.fromSpecific(q.keys.map(ordinals)), q.window, q.predicate.map(predicates.indexOf(_)))
+      ).toIndexedSeq,
       number(spec, "buffer_bits", 128, 1).toInt,
-      statisticsOf(spec \ "stats", ordinals),
+      statisticsOf(spec \ "stats", ordinals)
+        .copy(span = spanOf(spec \ "stats", queries), signatures = signaturesOf(spec \ "stats", predicates)),
       Machine(
         parallelism = number(spec, "parallelism", 2, 1).toInt,
         partitions = number(spec, "partitions", 2, 1).toInt
@@ -115,8 +92,8 @@ private[spark] object PlanSpec {
     )
   }
 
-  private def queryOf(v: JValue, field: String): Query = v match {
-    case keys: JArray => Query(columnsOf(keys, field), None, None)
+  private def queryOf(v: JValue, field: String): Named = v match {
+    case keys: JArray => Named(columnsOf(keys, field), None, None)
     case o: JObject =>
       unknown(o, Set("keys", "window", "predicate"), s"$field.")
       val keys = o \ "keys" match {
@@ -128,7 +105,7 @@ private[spark] object PlanSpec {
         case JString(name) if name.trim.nonEmpty && !name.contains(",") => Some(name.trim)
         case _ => wrong(s"$field.predicate: not a name (without a comma)")
       }
-      Query(keys, windowOf(o \ "window", s"$field.window"), predicate)
+      Named(keys, windowOf(o \ "window", s"$field.window"), predicate)
     case _ => wrong(s"$field: neither a list of columns nor an object with keys")
   }
 
@@ -159,12 +136,20 @@ private[spark] object PlanSpec {
     case _ => wrong(s"$field: not an object with range and slide")
   }
 
+  private def spanOf(stats: JValue, queries: List[Named]): Long = stats \ "span" match {
+    case JNothing | JNull =>
+      if (queries.exists(_.window.nonEmpty))
+        wrong("stats.span: missing; it is the time the rows cover, in the windows' unit")
+      1L
+    case v => value(v, "stats.span", 1).toLong
+  }
+
   /** Shares of the rows that satisfy just the predicates named; the rest of the rows satisfies none. */
-  private def fragmentsOf(v: JValue, predicates: List[String]): Fragments = v match {
+  private def signaturesOf(stats: JValue, predicates: List[String]): Seq[(BitSet, Long)] = stats \ "signatures" match {
     case JNothing | JNull =>
       if (predicates.nonEmpty)
         wrong("stats.signatures: missing; it says which share of the rows satisfies just which predicates")
-      Fragments(0, Nil)
+      Nil
     case o: JObject =>
       val shares = o.obj.map { case (names, n) =>
         val set = names.split(",").map(_.trim).filter(_.nonEmpty).map { name =>
@@ -178,7 +163,7 @@ private[spark] object PlanSpec {
       val sum = shares.map(_._2).sum
       if (sum > 1 + 1e-9) wrong(s"stats.signatures: shares of the rows that add up to $sum")
       val parts = shares.map { case (set, x) => set -> math.round(x * Whole) }
-      Fragments(predicates.size, parts :+ (BitSet.empty -> math.max(0L, Whole - parts.map(_._2).sum)))
+      parts :+ (BitSet.empty -> math.max(0L, Whole - parts.map(_._2).sum))
     case _ => wrong("stats.signatures: not an object from predicates (\"p,q\") to shares of the rows")
   }
 

@@ -42,7 +42,7 @@ private[calibrate] final class ForcedConfiguration(job: CalibrationJob, rows: Do
     }
     val problem = Problem(
       letters.map(l => KeyAttribute(l.toString, 32)),
-      workload.queries.map(_.keys),
+      workload.asked,
       StatisticsProvider.bufferBits(workload.keys, workload.grouped.functions),
       TableStatistics(rows, known.toMap),
       machine,
@@ -51,6 +51,11 @@ private[calibrate] final class ForcedConfiguration(job: CalibrationJob, rows: Do
     )
     val configuration = job.configuration(letters.zipWithIndex.toMap)
     expected = Some(SharedRun.expected(problem, configuration))
-    SharedAggregates.build(workload, problem, configuration, Choosing.notation(problem, configuration)).toOption
+    SharedAggregates.build(
+      workload,
+      problem,
+      configuration,
+      Choosing.notation(problem, configuration)
+    ).toOption.map(_.head)
   }
 }

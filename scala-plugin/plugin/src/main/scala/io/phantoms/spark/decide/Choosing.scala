@@ -52,7 +52,7 @@ object Choosing extends Choosing {
     val (rowWork, plainRowWork) = workload.rowWork
     StatisticsProvider.problem(
       session,
-      workload.overRead.grouped,
+      workload.groupedAsRead,
       math.min(settings.lftaMemory, TaskShare.of(session.sparkContext).tables),
       SamplingOptions(settings.sample, settings.sampleRows),
       settings.observing,

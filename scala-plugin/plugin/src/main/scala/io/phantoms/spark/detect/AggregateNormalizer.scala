@@ -14,7 +14,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression,
 import org.apache.spark.sql.catalyst.planning.PhysicalAggregation
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan}
 
-/** Brings an Aggregate, or an Aggregate over the Expand of grouping sets, into [[Branch]]es. */
+/** Brings an Aggregate, or an Aggregate over the Expand of grouping sets, into [[WorkloadQuery]]s. */
 object AggregateNormalizer {
 
   /** An Aggregate taken apart as Spark's planner does it: functions deduplicated, results over slots. */
@@ -25,7 +25,7 @@ object AggregateNormalizer {
       child: LogicalPlan
   )
 
-  def branches(aggregate: Aggregate): Either[DeclineReason, Seq[Branch]] =
+  def branches(aggregate: Aggregate): Either[DeclineReason, Seq[WorkloadQuery]] =
     for {
       parts <- parts(aggregate)
       found <- GroupingSets.under(aggregate.child) match {
@@ -45,7 +45,7 @@ object AggregateNormalizer {
     case _ => Left(UnsupportedShape("an aggregate that Spark's planner does not take apart"))
   }
 
-  private def plain(parts: Parts, global: Boolean): Branch =
+  private def plain(parts: Parts, global: Boolean): WorkloadQuery =
     branch(
       parts,
       parts.child,
@@ -61,7 +61,7 @@ object AggregateNormalizer {
    *
    * @param onSource rewrites an expression over the Aggregate's child to one over `source`
    * @param conditions over `source`: rows that are aggregated; they mention grouping keys only, so hold for whole groups
-   * @param everyRow see [[Branch.everyRow]]
+   * @param everyRow see [[WorkloadQuery.everyRow]]
    */
   private[detect] def branch(
       parts: Parts,
@@ -71,12 +71,12 @@ object AggregateNormalizer {
       fromGroupingSets: Boolean,
       conditions: Seq[Expression],
       everyRow: Seq[Attribute]
-  ): Branch = {
+  ): WorkloadQuery = {
     val keys = parts.keys.map(k => KeySlot(k.toAttribute, onSource(Inlining.withoutAlias(k))))
     // A key that is one value for all rows groups nothing: NULL where the set leaves it out, or the set's grouping id.
     val (constant, grouping) = keys.partition(_.expression.foldable)
     val constants = AttributeMap(constant.map(k => k.attribute -> k.expression))
-    Branch(
+    WorkloadQuery(
       source = source,
       keys = grouping,
       functions = parts.functions.map { call =>

@@ -7,7 +7,8 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project, Union}
  * A logical operator of which at least one part can be computed by sharing.
  *
  * @param operator the operator as it stands in the plan
- * @param workloads each replaces some of the operator's work on its own; put out by what `assemble` makes of them
+ * @param workloads each replaces some of the operator's work on its own, the operator being its only consumer; put out
+ *   by what `assemble` makes of them
  * @param leftOut why other parts of the operator cannot be shared
  */
 sealed trait Candidate {
@@ -18,8 +19,8 @@ sealed trait Candidate {
   /**
    * The operator with some workloads computed by other plans.
    *
-   * @param replaced one entry per workload: a plan that puts out `workload.output` (same ids), or None to leave that
-   *   part as it was
+   * @param replaced one entry per workload: a plan that puts out the output of its consumer (same ids), or None to
+   *   leave that part as it was
    * @param others what to make of inputs of the operator that no workload computes
    */
   def assemble(

@@ -54,6 +54,11 @@ object Detector {
       // All sets of one Expand have one source; a filter may have emptied every set.
       base <- branches.headOption.map(_.source).toRight(SingleAggregate)
       _ <- SensitiveSources.readDifferently(Seq(aggregate), base, branches).toLeft(())
-      workload <- WorkloadBuilder.build(base, branches, aggregate.output, oneAggregate = true)
+      workload <- WorkloadBuilder.build(
+        base,
+        branches,
+        IndexedSeq(Consumer(aggregate.output, branches.indices)),
+        oneAggregate = true
+      )
     } yield GroupingSetsCandidate(aggregate, workload)
 }

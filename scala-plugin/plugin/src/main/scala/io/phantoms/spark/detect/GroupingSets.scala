@@ -66,7 +66,7 @@ object GroupingSets {
   }
 
   /** One branch per set, less the sets that a filter on grouping columns or ids empties. */
-  def branches(parts: AggregateNormalizer.Parts, chain: Chain): Either[DeclineReason, Seq[Branch]] = {
+  def branches(parts: AggregateNormalizer.Parts, chain: Chain): Either[DeclineReason, Seq[WorkloadQuery]] = {
     val expand = chain.expand
     val sets = expand.projections.map(p => AttributeMap(expand.output.zip(p)))
     def value(set: AttributeMap[Expression])(e: Expression): Expression =

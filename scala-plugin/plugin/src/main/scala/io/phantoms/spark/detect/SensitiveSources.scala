@@ -53,7 +53,7 @@ object SensitiveSources {
   def readDifferently(
       plain: Seq[LogicalPlan],
       shared: LogicalPlan,
-      branches: Seq[Branch]
+      branches: Seq[WorkloadQuery]
   ): Option[DeclineReason] =
     shared.collectLeaves().flatMap(sensitive).headOption.flatMap { first =>
       val found = reads(shared, AttributeSet(branches.flatMap(b => b.inputs ++ b.everyRow).flatMap(_.references)))

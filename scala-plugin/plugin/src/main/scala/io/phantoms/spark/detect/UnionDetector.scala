@@ -52,7 +52,8 @@ object UnionDetector {
         _ <- Option.when(
           g.originals.exists(b => !b.fromGroupingSets && SensitiveSources.computesAggregates(b.source))
         )(SourcePushDown).toLeft(())
-        workload <- WorkloadBuilder.build(g.base, queries, output, oneAggregate = false)
+        workload <-
+          WorkloadBuilder.build(g.base, queries, IndexedSeq(Consumer(output, queries.indices)), oneAggregate = false)
       } yield (workload, g.members.map(_.ordinal).toSet)
     }
     val found = tried.collect { case Right(f) => f }
@@ -80,10 +81,10 @@ object UnionDetector {
   }
 
   /** A child of the union that aggregates; `queries` as many as it has grouping sets. */
-  private final case class Member(ordinal: Int, queries: Seq[Branch])
+  private final case class Member(ordinal: Int, queries: Seq[WorkloadQuery])
 
   /** Children that read one base. `originals` hold their inputs as they were before they were merged. */
-  private final case class Group(base: LogicalPlan, members: Vector[Member], originals: Vector[Branch])
+  private final case class Group(base: LogicalPlan, members: Vector[Member], originals: Vector[WorkloadQuery])
 
   /** The Aggregate that computes a union's branch, if nothing else does. */
   @tailrec
@@ -101,32 +102,33 @@ object UnionDetector {
     case _ => false
   }
 
-  private def normalise(plan: LogicalPlan, limitAbove: Option[Int]): Either[DeclineReason, Seq[Branch]] = plan match {
-    case a: Aggregate => AggregateNormalizer.branches(a)
-    case p: Project =>
-      normalise(p.child, limitAbove).map(_.map { b =>
-        val columns = columnsOf(p.child, b)
-        b.copy(results = p.projectList.map(e => Inlining.substitute(Inlining.withoutAlias(e), columns)))
-      })
-    case f: Filter =>
-      normalise(f.child, limitAbove).map(_.map { b =>
-        b.copy(having =
-          WorkloadBuilder.both(b.having, Some(Inlining.substitute(f.condition, columnsOf(f.child, b))))
-        )
-      })
-    case l: LocalLimit => normalise(l.child, limitAbove)
-    case _ => Left(UnsupportedShape("a branch of a union that does not end in an aggregate"))
-  }
+  private def normalise(plan: LogicalPlan, limitAbove: Option[Int]): Either[DeclineReason, Seq[WorkloadQuery]] =
+    plan match {
+      case a: Aggregate => AggregateNormalizer.branches(a)
+      case p: Project =>
+        normalise(p.child, limitAbove).map(_.map { b =>
+          val columns = columnsOf(p.child, b)
+          b.copy(results = p.projectList.map(e => Inlining.substitute(Inlining.withoutAlias(e), columns)))
+        })
+      case f: Filter =>
+        normalise(f.child, limitAbove).map(_.map { b =>
+          b.copy(having =
+            WorkloadBuilder.both(b.having, Some(Inlining.substitute(f.condition, columnsOf(f.child, b))))
+          )
+        })
+      case l: LocalLimit => normalise(l.child, limitAbove)
+      case _ => Left(UnsupportedShape("a branch of a union that does not end in an aggregate"))
+    }
 
   /** Asked of each branch on its own: one bad input is no reason to leave the others alone. */
-  private def withEligibleSource(queries: Seq[Branch]): Either[DeclineReason, Seq[Branch]] =
+  private def withEligibleSource(queries: Seq[WorkloadQuery]): Either[DeclineReason, Seq[WorkloadQuery]] =
     queries.headOption.flatMap(b => Eligibility.source(b.source)).toLeft(queries)
 
-  private def columnsOf(plan: LogicalPlan, branch: Branch): AttributeMap[Expression] =
+  private def columnsOf(plan: LogicalPlan, branch: WorkloadQuery): AttributeMap[Expression] =
     AttributeMap(plan.output.zip(branch.results))
 
   /** No row ever: grouped, over an input that the optimizer found empty. */
-  private def isEmpty(branch: Branch): Boolean = !branch.rowOnEmptyInput && (branch.source match {
+  private def isEmpty(branch: WorkloadQuery): Boolean = !branch.rowOnEmptyInput && (branch.source match {
     case l: LocalRelation => l.data.isEmpty && !l.isStreaming
     case _ => false
   })

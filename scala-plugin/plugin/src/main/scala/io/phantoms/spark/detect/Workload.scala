@@ -3,6 +3,7 @@ package io.phantoms.spark.detect
 import scala.collection.immutable.BitSet
 
 import io.phantoms.spark.functions.{ExecutedFunction, ExpressionCost}
+import io.phantoms.spark.model.Query
 import io.phantoms.spark.stats.GroupedInput
 
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
@@ -22,48 +23,67 @@ final case class WorkloadAggregate(function: AggregateFunction, filter: Option[E
 }
 
 /**
- * One groupBy of a workload.
+ * An operator of the plan that gets the results of some queries of a workload.
  *
- * `results` and `having` refer to what the groupBy computed by `BoundReference`s: ordinal i for key i of
- * [[Workload.keys]], ordinal `keys.size + j` for the result of aggregate j of [[Workload.aggregates]]. A key that is not
- * part of the query never occurs in them: where a grouping set leaves it out they hold a NULL literal.
- *
- * @param keys its grouping, ordinals into [[Workload.keys]]
- * @param aggregates the functions it needs, ordinals into [[Workload.aggregates]]
- * @param results one expression per column of [[Workload.output]], of that column's type
- * @param having rows of the result that stay: what stood between an Aggregate and its Expand
- * @param rowOnEmptyInput a plain global aggregate: one row even from no input
+ * @param output the attributes that it, or what replaces it, puts out; one for each of its queries' results
+ * @param queries ordinals into [[Workload.queries]]
  */
-final case class WorkloadQuery(
-    keys: BitSet,
-    aggregates: BitSet,
-    results: Seq[Expression],
-    having: Option[Expression],
-    rowOnEmptyInput: Boolean
-)
+final case class Consumer(output: Seq[Attribute], queries: Seq[Int])
 
 /**
- * Several aggregates over one input that together produce the rows of one logical operator.
+ * An input and all queries over it, wherever in the plan their results are wanted.
  *
  * @param base the shared input
- * @param keys distinct grouping expressions over `base`, not yet normalised (NaN, -0.0)
- * @param aggregates distinct functions
- * @param queries in the order in which the operator lists them; duplicates stay duplicates
- * @param output the attributes of the operator that is replaced, in order
+ * @param queries over `base`, each in the order in which its consumer lists them; duplicates stay duplicates
+ * @param consumers each query is of exactly one
  * @param oneScan whether plain Spark computes what stands below the aggregates once for all queries: grouping sets
  * @param rows rows of `base` that are aggregated at all; what `base` computes is computed for the others, too
- * @param everyRow columns that `base` computes for every row although no query may need them: their errors are raised
  */
 final case class Workload(
     base: LogicalPlan,
-    keys: IndexedSeq[Expression],
-    aggregates: IndexedSeq[WorkloadAggregate],
     queries: IndexedSeq[WorkloadQuery],
-    output: Seq[Attribute],
+    consumers: IndexedSeq[Consumer],
     oneScan: Boolean = true,
-    rows: Option[Expression] = None,
-    everyRow: Seq[Attribute] = Nil
+    rows: Option[Expression] = None
 ) {
+  require(consumers.flatMap(_.queries).sorted == queries.indices, "each query is of one consumer")
+
+  // Numbered in the order of their first appearance.
+  private lazy val keyNumbers = new Distinct[Expression](e => (e.canonicalized, e.dataType))
+  private lazy val functionNumbers = new Distinct[WorkloadAggregate](a =>
+    (a.function.canonicalized, a.filter.map(_.canonicalized))
+  )
+
+  private lazy val numbered = queries.map { q =>
+    (
+      q.keys.map(k => keyNumbers.of(k.expression)),
+      q.functions.map(f => functionNumbers.of(WorkloadAggregate(f.function, f.filter)))
+    )
+  }
+
+  /** Distinct grouping expressions over [[base]], not yet normalised (NaN, -0.0). */
+  lazy val keys: IndexedSeq[Expression] = {
+    val _ = numbered
+    keyNumbers.all
+  }
+
+  /** Distinct functions. */
+  lazy val aggregates: IndexedSeq[WorkloadAggregate] = {
+    val _ = numbered
+    functionNumbers.all
+  }
+
+  /** By query and by its key slots: ordinals into [[keys]]. */
+  def keysOf(query: Int): Seq[Int] = numbered(query)._1
+
+  /** By query and by its function slots: ordinals into [[aggregates]]. */
+  def aggregatesOf(query: Int): Seq[Int] = numbered(query)._2
+
+  /** What the queries ask for, as the chooser sees it. */
+  lazy val asked: IndexedSeq[Query] = queries.indices.map(i => Query(BitSet.fromSpecific(keysOf(i))))
+
+  /** Columns that [[base]] computes for every row although no query may need them: their errors are raised. */
+  def everyRow: Seq[Attribute] = queries.flatMap(_.everyRow).distinct
 
   /** Nanoseconds a row for what is computed of it, shared and by plain Spark: keys, inputs and filters, not the adding up. */
   def rowWork: (Double, Double) = {
@@ -73,25 +93,23 @@ final case class Workload(
     def distinct(es: Seq[Expression]): Seq[Expression] = es.distinctBy(_.canonicalized)
     val shared = cost(distinct(keys ++ aggregates.flatMap(inputs)))
     val below = cost(distinct((keys ++ aggregates.flatMap(inputs)).filter(_.isInstanceOf[Attribute])))
-    val plain = queries.map { q =>
-      val read = q.aggregates.toSeq.flatMap(a => inputs(aggregates(a)))
+    val plain = queries.indices.map { q =>
+      val read = aggregatesOf(q).sorted.flatMap(a => inputs(aggregates(a)))
       if (oneScan) cost(distinct(read.filterNot(_.isInstanceOf[Attribute])))
-      else cost(distinct(q.keys.toSeq.map(keys) ++ read))
+      else cost(distinct(keysOf(q).sorted.map(keys) ++ read))
     }.sum
     (shared, if (oneScan) below + plain else plain)
   }
 
-  /** The same over the input as it is read, below the Projects on top of it: what statistics are kept of. */
-  def overRead: Workload = {
+  /** What statistics are kept and asked of. */
+  def grouped: GroupedInput = GroupedInput(base, keys, asked, aggregates.map(_.executed.function))
+
+  /** The same over the input as it is read, below the Projects on top of it. */
+  def groupedAsRead: GroupedInput = {
     val below = Inlining.belowProjects(base)
-    copy(
+    grouped.copy(
       base = rows.map(Inlining.throughProjects(base, _)).fold(below)(Filter(_, below)),
-      keys = keys.map(Inlining.throughProjects(base, _)),
-      rows = None,
-      everyRow = Nil
+      keys = keys.map(Inlining.throughProjects(base, _))
     )
   }
-
-  /** What statistics are kept and asked of. */
-  def grouped: GroupedInput = GroupedInput(base, keys, queries.map(_.keys), aggregates.map(_.executed.function))
 }

@@ -63,7 +63,7 @@ object ExplanationJson {
         "rows" -> number(s.problem.statistics.rows),
         "statistics" -> strings(StatisticsProvider.describe(s.problem)),
         "machine" -> JObject(MachineConstants.of(s.problem.machine).map { case (k, v) => k -> number(v) }.toList),
-        "queries" -> JArray(s.problem.queries.map(q => strings(RelationView.names(s.problem, q))).toList),
+        "queries" -> JArray(s.problem.groupings.map(q => strings(RelationView.names(s.problem, q))).toList),
         "relations" -> JArray(relations(s.problem, s.configuration).toList)
       ) ~~ nextBest(s.choice.runnerUp, s.choice.margin)
   }

@@ -8,7 +8,6 @@ import org.apache.spark.sql.catalyst.expressions.{
 }
 import org.apache.spark.sql.catalyst.expressions.aggregate.DeclarativeAggregate
 
-import io.phantoms.spark.detect.WorkloadQuery
 import io.phantoms.spark.functions.{ExpressionCost, RowValue, WideTotal}
 import io.phantoms.spark.spec.AggregateSpec
 
@@ -30,11 +29,14 @@ private[rewrite] final case class CommonInputs(
 
 private[rewrite] object CommonInputs {
 
-  /** @param roots relations that are updated from input rows, each evaluating its functions */
+  /**
+   * @param queries the functions of each query
+   * @param roots relations that are updated from input rows, each evaluating its functions
+   */
   def apply(
       keys: IndexedSeq[Expression],
       aggregates: IndexedSeq[AggregateSpec],
-      queries: Seq[WorkloadQuery],
+      queries: Seq[Seq[Int]],
       roots: Int
   ): CommonInputs = {
     val parts = (keys ++ aggregates.flatMap(a => a.function.children ++ a.filter))
@@ -50,7 +52,7 @@ private[rewrite] object CommonInputs {
     // A filtered function's part that plain Spark evaluates whatever its filter says: found in each aggregate on its own.
     val unfiltered =
       if (!SharedAggregates.wholeStage) Nil
-      else queries.map(_.aggregates).distinct.flatMap { functions =>
+      else queries.distinct.flatMap { functions =>
         val own = new EquivalentExpressions
         functions.foreach(a => plain(aggregates(a)).updateExpressions.foreach(own.addExprTree(_)))
         own.getCommonSubexpressions

@@ -137,7 +137,7 @@ final class PhantomsRule(
           sharing.build(rewritten, shared.problem, shared.configuration, shared.notation) match {
             case Right(built) =>
               decisions += shared
-              Some(built)
+              Some(built.head)
             case Left(reason) =>
               decisions += Declined(subject, reason)
               None

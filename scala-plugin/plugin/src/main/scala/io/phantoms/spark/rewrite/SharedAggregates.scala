@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{BinaryType, IntegerType}
 
-import io.phantoms.spark.detect.{DeclineReason, Workload, WorkloadQuery}
+import io.phantoms.spark.detect.{DeclineReason, Workload}
 import io.phantoms.spark.functions.{RowValue, StaysIf}
 import io.phantoms.spark.model.{Configuration, Problem}
 import io.phantoms.spark.physical.{SharedExchange, SharedMerge, TierExchange}
@@ -15,11 +15,12 @@ import io.phantoms.spark.spec.{AggregateSpec, KeySpec, QuerySpec, RelationSpec, 
 import io.phantoms.spark.stats.StatisticsProvider
 
 /**
- * Makes the plan of a workload under a configuration:
+ * Makes the plans of a workload under a configuration, one for each of its consumers over one exchange, which Spark runs
+ * once:
  *
  * {{{
- * Project(the operator's own attributes)
- *   SharedMerge(results of all queries)
+ * Project(the consumer's own attributes)
+ *   SharedMerge(results of its queries)
  *     SharedExchange(keys and inputs of the aggregate functions)
  *       Project(the columns these read)
  *         base
@@ -29,7 +30,7 @@ import io.phantoms.spark.stats.StatisticsProvider
  * the same in both branches, so that Spark runs it once:
  *
  * {{{
- * Project(the operator's own attributes)
+ * Project(the consumer's own attributes)
  *   Union
  *     SharedMerge(results of the queries complete in the first tier)
  *       SharedExchange ...
@@ -40,30 +41,36 @@ import io.phantoms.spark.stats.StatisticsProvider
  */
 object SharedAggregates {
 
-  /** @param notation the configuration for people */
+  /**
+   * @param notation the configuration for people
+   * @return what computes the results of each consumer
+   */
   def build(
       workload: Workload,
       problem: Problem,
       configuration: Configuration,
       notation: String
-  ): Either[DeclineReason, LogicalPlan] = {
+  ): Either[DeclineReason, IndexedSeq[LogicalPlan]] = {
     val normalized = workload.keys.map(SparkInternals.normalizeFloatingPoint)
     // What only an interpreter can normalise is a column of the input: Spark's projections interpret, too.
     val columns = normalized.collect { case k if k.exists(_.isInstanceOf[CodegenFallback]) => Alias(k, "key")() }
     val keys = normalized.map(k => columns.find(_.child eq k).map(_.toAttribute).getOrElse(k))
     val functions = new ExecutedAggregates(workload)
-    val queries = workload.queries.map(q =>
-      q.copy(
-        results = q.results.map(functions.results),
-        having = q.having.map(functions.results)
+    val queries = workload.queries.zipWithIndex.map { case (q, i) =>
+      QuerySpec(
+        configuration.relations.indexWhere(_.queries.contains(i)),
+        q.results.map(functions.bound(i, _)),
+        q.having.map(functions.bound(i, _)),
+        q.rowOnEmptyInput,
+        overVariables = q.rowOnEmptyInput && wholeStage
       )
-    )
+    }
     val compiled = keys ++ queries.flatMap(q => q.results ++ q.having) ++
       functions.aggregates.flatMap(a => a.function +: a.filter.toSeq)
     compiled.flatMap(notCompiled).headOption match {
       case Some(e) => scala.Left(DeclineReason.UnsupportedShape(s"${e.prettyName} has no generated code"))
       case None => scala.Right(
-          plan(workload, problem, configuration, notation, columns, keys, functions.aggregates, queries)
+          plans(workload, problem, configuration, notation, columns, keys, functions.aggregates, queries)
         )
     }
   }
@@ -73,7 +80,7 @@ object SharedAggregates {
     case _ => false
   }
 
-  private def plan(
+  private def plans(
       workload: Workload,
       problem: Problem,
       configuration: Configuration,
@@ -81,10 +88,11 @@ object SharedAggregates {
       columns: Seq[Alias],
       allKeys: IndexedSeq[Expression],
       allAggregates: IndexedSeq[AggregateSpec],
-      queries: IndexedSeq[WorkloadQuery]
-  ): LogicalPlan = {
+      queries: IndexedSeq[QuerySpec]
+  ): IndexedSeq[LogicalPlan] = {
     val roots = configuration.relations.count(_.parent < 0)
-    val CommonInputs(values, keys, aggregates) = CommonInputs(allKeys, allAggregates, queries, roots)
+    val CommonInputs(values, keys, aggregates) =
+      CommonInputs(allKeys, allAggregates, queries.indices.map(workload.aggregatesOf), roots)
     // Beside what is common, functions read attributes, not precomputed arguments: below a FILTER clause an argument must
     // not be evaluated.
     val read: Seq[Expression] = aggregates.flatMap(a => a.function +: a.filter.toSeq)
@@ -94,20 +102,12 @@ object SharedAggregates {
       case a @ (_: AttributeReference | _: RowValue) if ordinals.contains(a.canonicalized) =>
         BoundReference(ordinals(a.canonicalized), a.dataType, a.nullable)
     }.asInstanceOf[E]
-    val stages = new StageRelations(configuration, queries, problem)
+    val stages = new StageRelations(configuration, workload, problem)
     val spec = SharedSpec(
       keys.map(k => KeySpec(k.dataType, k.nullable)),
       aggregates.map(a => AggregateSpec(bind(a.function), a.filter.map(bind(_)))),
       stages.mapSide,
-      queries.zipWithIndex.map { case (q, i) =>
-        QuerySpec(
-          configuration.relations.indexWhere(_.queries.contains(i)),
-          q.results,
-          q.having,
-          q.rowOnEmptyInput,
-          overVariables = q.rowOnEmptyInput && wholeStage
-        )
-      },
+      queries,
       stages.partitions(stages.mapSide),
       notation,
       StatisticsProvider.observing(problem)
@@ -125,33 +125,36 @@ object SharedAggregates {
     // What ships is told no result column: consumers that read different ones still share one exchange.
     val shipping = spec.copy(queries = spec.queries.map(_.copy(results = Nil, having = None)))
     val exchange = SharedExchange(inputs, steps, shipping, blocks(), base)
-    def merge(relations: IndexedSeq[RelationSpec], exchange: LogicalPlan): Option[SharedMerge] = {
-      val answered = queries.indices.filter(i => stages.answers(relations, spec.queries(i).relation))
-      Option.when(answered.nonEmpty) {
-        val merged = spec.copy(relations = relations, queries = answered.map(spec.queries))
-        val expectedRows = answered.map(i => BigDecimal(problem.statistics.groups(queries(i).keys)).toBigInt).sum
-        val fresh = workload.output.map(a => AttributeReference(a.name, a.dataType, a.nullable, a.metadata)())
-        SharedMerge(merged, expectedRows, fresh, exchange)
-      }
+    val tier = Option.when(configuration.hasSecondTier) {
+      val between = shipping.copy(relations = stages.tier, numPartitions = stages.partitions(stages.secondMerge))
+      val announced = stages.announced(shipping.copy(relations = stages.secondMerge))
+      TierExchange(between, announced, blocks(), exchange)
     }
-    val first = merge(stages.firstMerge, exchange)
-    val second =
-      if (!configuration.hasSecondTier) None
-      else {
-        val tier = shipping.copy(relations = stages.tier, numPartitions = stages.partitions(stages.secondMerge))
-        val announced = stages.announced(shipping.copy(relations = stages.secondMerge))
-        merge(stages.secondMerge, TierExchange(tier, announced, blocks(), exchange))
+    workload.consumers.zipWithIndex.map { case (consumer, i) =>
+      // What several merge is counted once.
+      val counting = if (i == 0) spec else spec.copy(observed = None)
+      def merge(relations: IndexedSeq[RelationSpec], exchange: LogicalPlan): Option[SharedMerge] = {
+        val answered = consumer.queries.filter(q => stages.answers(relations, spec.queries(q).relation))
+        Option.when(answered.nonEmpty) {
+          val merged = counting.copy(relations = relations, queries = answered.map(spec.queries).toIndexedSeq)
+          val expectedRows =
+            answered.map(q => BigDecimal(problem.statistics.groups(problem.groupings(q))).toBigInt).sum
+          val fresh = consumer.output.map(a => AttributeReference(a.name, a.dataType, a.nullable, a.metadata)())
+          SharedMerge(merged, expectedRows, fresh, exchange)
+        }
       }
-    val result = (first ++ second).toSeq match {
-      case Seq(one) => one
-      case both => Union(both)
+      val result = merge(stages.firstMerge(consumer), exchange) ++
+        tier.flatMap(merge(stages.secondMerge(consumer), _)) match {
+        case Seq(one) => one
+        case both => Union(both.toSeq)
+      }
+      Project(
+        result.output.zip(consumer.output).map { case (f, a) =>
+          Alias(f, a.name)(a.exprId, a.qualifier, Some(a.metadata))
+        },
+        result
+      )
     }
-    Project(
-      result.output.zip(workload.output).map { case (f, a) =>
-        Alias(f, a.name)(a.exprId, a.qualifier, Some(a.metadata))
-      },
-      result
-    )
   }
 
   /** Whether Spark's own plan would compile its aggregates into the code of a stage. */

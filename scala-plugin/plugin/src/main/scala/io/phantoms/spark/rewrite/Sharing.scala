@@ -11,13 +11,13 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 /** The steps between a workload and its plan, as [[PhantomsRule]] calls them. */
 trait Sharing extends Choosing {
 
-  /** A plan that puts out `workload.output`, with the same ids, from the configuration. */
+  /** For each consumer a plan that puts out its `output`, with the same ids, from the configuration. */
   def build(
       workload: Workload,
       problem: Problem,
       configuration: Configuration,
       notation: String
-  ): Either[DeclineReason, LogicalPlan]
+  ): Either[DeclineReason, IndexedSeq[LogicalPlan]]
 }
 
 /** What a session gets: the chooser, and the shared operators. */
@@ -33,5 +33,5 @@ object Sharing extends Sharing {
       problem: Problem,
       configuration: Configuration,
       notation: String
-  ): Either[DeclineReason, LogicalPlan] = SharedAggregates.build(workload, problem, configuration, notation)
+  ): Either[DeclineReason, IndexedSeq[LogicalPlan]] = SharedAggregates.build(workload, problem, configuration, notation)
 }

@@ -2,7 +2,7 @@ package io.phantoms.spark.rewrite
 
 import scala.collection.immutable.BitSet
 
-import io.phantoms.spark.detect.WorkloadQuery
+import io.phantoms.spark.detect.{Consumer, Workload}
 import io.phantoms.spark.model.{Configuration, Placement, Problem}
 import io.phantoms.spark.physical.PartitionLayout
 import io.phantoms.spark.spec.{RelationSpec, SharedSpec, ShipSpec}
@@ -13,7 +13,7 @@ import io.phantoms.spark.spec.{RelationSpec, SharedSpec, ShipSpec}
  */
 private[rewrite] final class StageRelations(
     configuration: Configuration,
-    queries: IndexedSeq[WorkloadQuery],
+    workload: Workload,
     problem: Problem
 ) {
   private val relations = configuration.relations
@@ -43,7 +43,7 @@ private[rewrite] final class StageRelations(
     if (relations(r).isDerived) shards(relations(r).parent) else math.max(1, layout(r).size)
 
   private def aggregatesBelow(r: Int): BitSet = {
-    val asked = relations(r).queries.map(queries(_).aggregates)
+    val asked = relations(r).queries.map(q => BitSet.fromSpecific(workload.aggregatesOf(q)))
     (asked ++ configuration.children(r).map(aggregatesBelow)).foldLeft(BitSet.empty)(_ | _)
   }
 
@@ -52,10 +52,9 @@ private[rewrite] final class StageRelations(
     if (relations(r).isSecondTier) spec.copy(ship = None, derived = true) else spec
   }
 
-  /** What the first reduce stage merges and derives for the queries it answers. */
-  val firstMerge: IndexedSeq[RelationSpec] =
-    if (!configuration.hasSecondTier) mapSide
-    else view((r, spec) => if (!configuration.inSecondTier(r) && isAnswering(r)) spec else without(spec))
+  /** What the first reduce stage merges and derives for a consumer. */
+  def firstMerge(consumer: Consumer): IndexedSeq[RelationSpec] =
+    view((r, spec) => if (!configuration.inSecondTier(r) && isAnswering(r, consumer)) spec else without(spec))
 
   /** What the tasks between the shuffles merge and derive, and ship again. */
   val tier: IndexedSeq[RelationSpec] = view { (r, spec) =>
@@ -68,13 +67,17 @@ private[rewrite] final class StageRelations(
   val secondMerge: IndexedSeq[RelationSpec] =
     view((r, spec) => if (configuration.inSecondTier(r)) spec else without(spec))
 
+  /** What it merges and derives for a consumer. */
+  def secondMerge(consumer: Consumer): IndexedSeq[RelationSpec] =
+    view((r, spec) => if (configuration.inSecondTier(r) && isAnswering(r, consumer)) spec else without(spec))
+
   private def view(f: (Int, RelationSpec) => RelationSpec): IndexedSeq[RelationSpec] =
     relations.indices.map(r => f(r, own(r)))
 
   private def without(spec: RelationSpec): RelationSpec = spec.copy(ship = None, derived = false)
 
-  private def isAnswering(r: Int): Boolean =
-    relations(r).queries.nonEmpty || configuration.derivedBelow(r).exists(relations(_).queries.nonEmpty)
+  private def isAnswering(r: Int, consumer: Consumer): Boolean =
+    (r +: configuration.derivedBelow(r)).exists(relations(_).queries.exists(consumer.queries.contains))
 
   // Groups of the relation that a task between the shuffles merges, which are as many as it can make of another.
   private def tierGroups(r: Int): Double = {

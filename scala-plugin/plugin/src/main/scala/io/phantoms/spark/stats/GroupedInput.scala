@@ -1,6 +1,6 @@
 package io.phantoms.spark.stats
 
-import scala.collection.immutable.BitSet
+import io.phantoms.spark.model.Query
 
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
@@ -10,12 +10,12 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
  * An input and the groupings whose statistics are asked for: all that is looked at of a workload here.
  *
  * @param keys grouping expressions over `base`
- * @param queries the keys of each grouping, as ordinals into `keys`
+ * @param queries what is asked, by ordinals into `keys`
  * @param functions the distinct aggregate functions as they are run, whose buffers an entry holds
  */
 final case class GroupedInput(
     base: LogicalPlan,
     keys: IndexedSeq[Expression],
-    queries: IndexedSeq[BitSet],
+    queries: IndexedSeq[Query],
     functions: IndexedSeq[AggregateFunction]
 )

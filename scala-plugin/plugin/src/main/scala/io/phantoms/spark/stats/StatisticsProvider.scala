@@ -59,7 +59,7 @@ object StatisticsProvider extends Logging {
   ): Problem = {
     val session = anySession.asInstanceOf[SparkSession]
     val attributes = attributesOf(asked.keys)
-    val queries = asked.queries
+    val queries = asked.queries.map(_.keys)
     val bounds = quietly(Option.empty[PlanBounds])(Some(PlanBounds.of(session, asked.base)))
     val found = LinearInput.of(asked.base) match {
       case Some(input) => ofInput(session, input, asked.keys, queries, sampling, observing, known, bounds)
@@ -67,7 +67,7 @@ object StatisticsProvider extends Logging {
     }
     Problem(
       attributes,
-      queries,
+      asked.queries,
       bufferBits(asked.keys, asked.functions),
       found.statistics,
       machine.copy(parallelism = math.max(1, session.sparkContext.defaultParallelism), partitions = found.partitions),
@@ -83,7 +83,7 @@ object StatisticsProvider extends Logging {
   /** The same with groupings as `names` writes them. */
   def describe(problem: Problem, names: BitSet => String): Seq[String] = problem.statistics match {
     case s: EstimatedStatistics =>
-      f"rows ${s.rowCount.value}%.0f (${s.rowCount.source.name}%s)" +: problem.queries.distinct.map { q =>
+      f"rows ${s.rowCount.value}%.0f (${s.rowCount.source.name}%s)" +: problem.groupings.distinct.map { q =>
         val (g, l) = (s.groupsOf(q), s.flowOf(q))
         f"groups ${names(q)}%s ${g.value}%.0f (${g.source.name}%s), flow length ${l.value}%.1f (${l.source.name}%s)"
       } ++: s.notes

@@ -219,7 +219,7 @@ class DetectorSuite extends AnyFunSuite with DetectionTestSession {
       case Some(Right(c)) => c
       case other => fail(s"$other\n$plan")
     }
-    val sets = candidate.workloads.flatMap(w => w.queries.map(q => q.keys.toSeq.map(i => show(w.overRead.keys(i)))))
+    val sets = candidate.workloads.flatMap(w => w.asked.map(q => q.keys.toSeq.map(i => show(w.groupedAsRead.keys(i)))))
     if (p.sets.exists(_.contains("window"))) assert(sets.size == p.sets.size)
     else assert(sets.map(_.sorted.mkString(" ")) == p.sets.map(sorted), plan)
     assertSameRows(p.sql, plan, candidate)

@@ -1,7 +1,7 @@
 package io.phantoms.spark.detect
 
 import org.apache.spark.sql.{Row, SparkSession}
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, BoundReference, Expression, Literal}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeMap, Expression, Literal}
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.expressions.aggregate.Complete
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LogicalPlan, Project, Union}
@@ -13,11 +13,12 @@ import org.apache.spark.sql.execution.QueryExecution
  */
 object WorkloadOracle {
 
-  def plan(workload: Workload): LogicalPlan = {
-    val branches = workload.queries.map(query(workload, _))
+  /** One plan for each consumer. */
+  def plans(workload: Workload): IndexedSeq[LogicalPlan] = workload.consumers.map { consumer =>
+    val branches = consumer.queries.map(i => query(workload, workload.queries(i)))
     val all = if (branches.size == 1) branches.head else Union(branches)
     Project(
-      all.output.zip(workload.output).map { case (a, o) =>
+      all.output.zip(consumer.output).map { case (a, o) =>
         Alias(a, o.name)(exprId = o.exprId, explicitMetadata = Some(o.metadata))
       },
       all
@@ -25,27 +26,24 @@ object WorkloadOracle {
   }
 
   private def query(workload: Workload, query: WorkloadQuery): LogicalPlan = {
-    val keys = query.keys.toSeq.map(i => i -> Alias(workload.keys(i), s"key$i")())
-    val functions = query.aggregates.toSeq.map { j =>
-      val a = workload.aggregates(j)
-      j -> Alias(AggregateExpression(a.function, Complete, isDistinct = false, filter = a.filter), s"result$j")()
+    val keys = query.keys.map(k => k.attribute -> Alias(k.expression, "key")())
+    val functions = query.functions.map { f =>
+      f.attribute -> Alias(AggregateExpression(f.function, Complete, isDistinct = false, filter = f.filter), "result")()
     }
     val input = Project(workload.base.output ++ keys.map(_._2), workload.base)
     val grouping =
       if (keys.isEmpty && !query.rowOnEmptyInput) Seq(Literal("no row from no input")) else keys.map(_._2.toAttribute)
     val grouped = Aggregate(grouping, keys.map(_._2.toAttribute) ++ functions.map(_._2), input)
-    val slots: Map[Int, Attribute] =
-      keys.map { case (i, k) => i -> k.toAttribute }.toMap ++
-        functions.map { case (j, f) => workload.keys.size + j -> f.toAttribute }
+    val slots = AttributeMap((keys ++ functions).map { case (slot, column) => slot -> column.toAttribute })
     // A slot that the query does not have fails here: results must not mention absent keys.
-    def bind(e: Expression): Expression = e.transformUp { case r: BoundReference => slots(r.ordinal) }
+    def bind(e: Expression): Expression = e.transformUp { case a: Attribute => slots(a) }
     val kept = query.having.map(h => Filter(bind(h), grouped)).getOrElse(grouped)
-    Project(query.results.zipWithIndex.map { case (r, i) => Alias(bind(r), s"column$i")() }, kept)
+    Project(query.results.map(r => Alias(bind(r), "column")()), kept)
   }
 
   /** The plan with every workload of the candidate computed by plain groupBys. */
   def replace(plan: LogicalPlan, candidate: Candidate): LogicalPlan = {
-    val replacement = candidate.assemble(candidate.workloads.map(w => Some(WorkloadOracle.plan(w))))
+    val replacement = candidate.assemble(candidate.workloads.map(w => Some(WorkloadOracle.plans(w).head)))
     plan.transformDown { case p if p eq candidate.operator => replacement }
   }
 

@@ -53,8 +53,8 @@ object Variants {
         p: Problem,
         c: Configuration,
         notation: String
-    ): Either[DeclineReason, LogicalPlan] =
-      Sharing.build(w, p, c, notation).map(variant)
+    ): Either[DeclineReason, IndexedSeq[LogicalPlan]] =
+      Sharing.build(w, p, c, notation).map(_.map(variant))
   }
 
   /** Another configuration of the same shape. */

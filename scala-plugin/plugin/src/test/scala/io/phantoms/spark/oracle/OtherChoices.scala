@@ -18,5 +18,5 @@ trait OtherChoices extends Sharing {
       problem: Problem,
       configuration: Configuration,
       notation: String
-  ): Either[DeclineReason, LogicalPlan] = Sharing.build(workload, problem, configuration, notation)
+  ): Either[DeclineReason, IndexedSeq[LogicalPlan]] = Sharing.build(workload, problem, configuration, notation)
 }

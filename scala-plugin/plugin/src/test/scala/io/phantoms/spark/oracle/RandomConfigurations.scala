@@ -74,7 +74,7 @@ object RandomConfigurations {
 
   /** Groupings with the queries that they answer; now and then two relations of one grouping share its queries out. */
   private def groups(problem: Problem, random: Random): Vector[(BitSet, Vector[Int])] =
-    problem.queries.indices.toVector.groupBy(problem.queries).toVector.sortBy(_._2.head).flatMap {
+    problem.groupings.indices.toVector.groupBy(problem.groupings).toVector.sortBy(_._2.head).flatMap {
       case (keys, queries) =>
         if (queries.size > 1 && random.nextInt(3) == 0) {
           val (some, others) = random.shuffle(queries).splitAt(1 + random.nextInt(queries.size - 1))
@@ -84,7 +84,7 @@ object RandomConfigurations {
 
   /** Mostly a union of a few queries, as in the feeding graph; sometimes more attributes than anybody asked for. */
   private def phantom(problem: Problem, all: BitSet, random: Random): BitSet = {
-    val some = random.shuffle(problem.queries.toVector).take(1 + random.nextInt(3)).foldLeft(BitSet.empty)(_ | _)
+    val some = random.shuffle(problem.groupings.toVector).take(1 + random.nextInt(3)).foldLeft(BitSet.empty)(_ | _)
     if (random.nextInt(4) == 0) some | all.filter(_ => random.nextBoolean()) else some
   }
 }

@@ -19,10 +19,10 @@ object TwoTiers extends OtherChoices {
    * @param chained whether relations of the second tier feed one another, and others are derived from them
    */
   def configuration(problem: Problem, shardKey: BitSet => BitSet, chained: Boolean): Configuration = {
-    val groupings = problem.queries.distinct.sortBy(-_.size)
+    val groupings = problem.groupings.distinct.sortBy(-_.size)
     val finest = groupings.foldLeft(BitSet.empty)(_ | _)
     val key = shardKey(finest)
-    def answers(keys: BitSet) = problem.queries.indices.filter(problem.queries(_) == keys).toVector
+    def answers(keys: BitSet) = problem.groupings.indices.filter(problem.groupings(_) == keys).toVector
     def shards(keys: BitSet, most: Int) = if (keys.isEmpty) 1 else most
     val source = Relation(finest, answers(finest), -1, 4, Placement.Shipped(key, shards(key, 3)))
     val others = groupings.filter(_ != finest)

@@ -2,7 +2,16 @@ package io.phantoms.spark.physical
 
 import scala.collection.immutable.BitSet
 
-import io.phantoms.spark.model.{Configuration, KeyAttribute, Machine, Placement, Problem, Relation, TableStatistics}
+import io.phantoms.spark.model.{
+  Configuration,
+  KeyAttribute,
+  Machine,
+  Placement,
+  Problem,
+  Query,
+  Relation,
+  TableStatistics
+}
 
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -19,7 +28,7 @@ class PartitionLayoutSuite extends AnyFunSuite {
   )
   private val problem = Problem(
     Vector("a", "b", "c", "d").map(KeyAttribute(_, 32)),
-    Vector(BitSet(0, 1), BitSet(0), BitSet(1), BitSet(2), BitSet(3)),
+    Vector(BitSet(0, 1), BitSet(0), BitSet(1), BitSet(2), BitSet(3)).map(Query(_)),
     64,
     statistics,
     Machine(),

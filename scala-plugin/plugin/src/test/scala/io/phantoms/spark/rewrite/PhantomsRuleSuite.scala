@@ -26,7 +26,7 @@ class PhantomsRuleSuite extends AnyFunSuite with DetectionTestSession {
       val share = beneficial(workload)
       Problem(
         workload.keys.map(k => KeyAttribute(k.sql, 32)),
-        workload.queries.map(_.keys),
+        workload.asked,
         if (share) 64 else 0,
         new Statistics {
           def rows: Double = 1000
@@ -40,7 +40,7 @@ class PhantomsRuleSuite extends AnyFunSuite with DetectionTestSession {
     }
 
     override def choose(session: SparkSession, problem: Problem, settings: PhantomsSettings): Choice = {
-      val each = problem.queries.zipWithIndex.map { case (keys, i) =>
+      val each = problem.groupings.zipWithIndex.map { case (keys, i) =>
         Relation(keys, Vector(i), -1, 0, Placement.Shipped(BitSet.empty, 1))
       }
       if (problem.bufferBits > 0) Choice(Some(Configuration(each.toVector)), 1e6, 4e6, "test")
@@ -52,9 +52,9 @@ class PhantomsRuleSuite extends AnyFunSuite with DetectionTestSession {
         problem: Problem,
         configuration: Configuration,
         notation: String
-    ): Either[DeclineReason, LogicalPlan] = {
+    ): Either[DeclineReason, IndexedSeq[LogicalPlan]] = {
       built += workload
-      Right(WorkloadOracle.plan(workload))
+      Right(WorkloadOracle.plans(workload))
     }
   }
 
@@ -164,7 +164,8 @@ class PhantomsRuleSuite extends AnyFunSuite with DetectionTestSession {
       def problem(session: SparkSession, workload: Workload, settings: PhantomsSettings): Problem =
         throw new NoSuchMethodError("moved")
       def choose(session: SparkSession, problem: Problem, settings: PhantomsSettings): Choice = fail()
-      def build(w: Workload, p: Problem, c: Configuration, n: String): Either[DeclineReason, LogicalPlan] = fail()
+      def build(w: Workload, p: Problem, c: Configuration, n: String): Either[DeclineReason, IndexedSeq[LogicalPlan]] =
+        fail()
     }
     assertUntouched(new PhantomsRule(spark, broken), cube, "INTERNAL_ERROR")
     withConf(PhantomsConf.Strict.key -> "true") {
@@ -182,7 +183,7 @@ class PhantomsRuleSuite extends AnyFunSuite with DetectionTestSession {
   test("one part of a union is shared, the other left for want of benefit") {
     val sql = s"$union union all select a, count(*) from dim group by a union all select length(name), count(*) " +
       "from dim group by length(name)"
-    val sharing = new PlainSharing(_.overRead.keys.exists(_.sql.contains("b")))
+    val sharing = new PlainSharing(_.groupedAsRead.keys.exists(_.sql.contains("b")))
     val plan = planFor(sql)
     val (result, found) = decisions(new PhantomsRule(spark, sharing), plan)
     assert(codes(found).sorted == Seq("NO_BENEFIT", "SHARED"))

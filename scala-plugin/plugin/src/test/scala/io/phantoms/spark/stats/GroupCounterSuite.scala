@@ -112,14 +112,14 @@ final class GroupCounterSuite extends AnyFunSuite with ObservedSession {
     val counts = count(df, sets)
     val before = PlannedStatistics.of(spark.sql(query))
     assert(before.rowCount == Estimate(60000, StatisticSource.Observed))
-    PlannedStatistics.shared(spark.sql(query)).problem.queries.filter(_.nonEmpty).foreach { q =>
+    PlannedStatistics.shared(spark.sql(query)).problem.groupings.filter(_.nonEmpty).foreach { q =>
       val columns = q.map(PlannedStatistics.shared(spark.sql(query)).problem.attributes(_).name)
       assert(before.groupsOf(q) == Estimate(counts(columns.toSet), StatisticSource.Observed))
     }
     // An execution knows better still.
     spark.sql(query).collect()
     val after = PlannedStatistics.of(spark.sql(query))
-    PlannedStatistics.shared(spark.sql(query)).problem.queries.filter(_.nonEmpty).foreach { q =>
+    PlannedStatistics.shared(spark.sql(query)).problem.groupings.filter(_.nonEmpty).foreach { q =>
       val columns = q.toSeq.map(PlannedStatistics.shared(spark.sql(query)).problem.attributes(_).name)
       assert(after.groupsOf(q).value == truth(columns.toSet))
     }
@@ -138,7 +138,7 @@ final class GroupCounterSuite extends AnyFunSuite with ObservedSession {
     val shared = PlannedStatistics.shared(
       spark.sql("select x, c, count(*) from (select a + 1 as x, c from counted where d > 10) group by cube(x, c)")
     )
-    val x = shared.problem.queries.filter(_.nonEmpty).find(_.size == 2).get
+    val x = shared.problem.groupings.filter(_.nonEmpty).find(_.size == 2).get
     assert(planned.groupsOf(x) == Estimate(counts(Set("c", "x")), StatisticSource.Observed))
   }
 

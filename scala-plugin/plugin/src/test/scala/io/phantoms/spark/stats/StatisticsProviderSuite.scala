@@ -5,7 +5,7 @@ import scala.collection.immutable.BitSet
 import io.phantoms.spark.api.StatsApi
 import io.phantoms.spark.conf.SamplingOptions
 import io.phantoms.spark.functions.ExecutedFunction
-import io.phantoms.spark.model.{Machine, Problem, TableStatistics}
+import io.phantoms.spark.model.{Machine, Problem, Query, TableStatistics}
 import io.phantoms.spark.spec.{AggregateSpec, KeySpec, RelationSpec, SharedSpec}
 import io.phantoms.spark.stats.input.{Estimate, StatisticSource}
 import io.phantoms.spark.stats.supplied.{StatisticsException, StatsRegistry, SuppliedLookup}
@@ -183,14 +183,14 @@ class StatisticsProviderSuite extends StatsSuite {
     val small = attribute(plan, "small")
     val w = workloadOf(
       plan,
-      IndexedSeq(small, attribute(plan, "zipf"), Add(small, Literal(1)), small.withName("zipf")),
+      IndexedSeq(small, attribute(plan, "zipf"), Add(small, Literal(1)), attribute(plan, "middle").withName("zipf")),
       Seq("small", "zipf"),
       Seq("c"),
       Seq("d")
     )
     val p = problem(w)
     assert(p.attributes.map(_.name) == Seq("small", "zipf", "(small + 1)", "zipf_2"))
-    assert(p.queries == Seq(BitSet(0, 1), BitSet(2), BitSet(3)))
+    assert(p.groupings == Seq(BitSet(0, 1), BitSet(2), BitSet(3)))
     assert(p.bufferBits == 64 + 128) // count; average: sum and count
     assert(p.maxShards == 4 && p.memory == (1L << 20))
     assert(p.machine.parallelism == spark.sparkContext.defaultParallelism && p.machine.partitions == 2)
@@ -226,7 +226,7 @@ class StatisticsProviderSuite extends StatsSuite {
       val grouping = keys.split(" ").map(column).toIndexedSeq
       val entry = Problem(
         StatisticsProvider.attributesOf(grouping),
-        Vector(BitSet.fromSpecific(grouping.indices)),
+        Vector(Query(BitSet.fromSpecific(grouping.indices))),
         StatisticsProvider.bufferBits(grouping, functions),
         TableStatistics(1, Map.empty),
         Machine(),

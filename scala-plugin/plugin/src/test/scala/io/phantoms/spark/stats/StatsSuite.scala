@@ -4,18 +4,16 @@ import io.phantoms.spark.ApplicationMemory
 import java.io.File
 import java.nio.file.Files
 
-import scala.collection.immutable.BitSet
-
 import org.apache.spark.SparkFunSuite
 import org.apache.spark.sql.{DataFrame => AnyFrame}
-import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
-import org.apache.spark.sql.catalyst.expressions.aggregate.{Average, Count}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, Expression, Literal}
+import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateFunction, Average, Count}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
 
 import io.phantoms.spark.TestSessions
 import io.phantoms.spark.conf.{ObservingOptions, SamplingOptions}
-import io.phantoms.spark.detect.{Workload, WorkloadAggregate, WorkloadQuery}
+import io.phantoms.spark.detect.{Consumer, FunctionSlot, KeySlot, Workload, WorkloadQuery}
 import io.phantoms.spark.model.{Machine, Problem}
 import io.phantoms.spark.stats.input.LinearInput
 import io.phantoms.spark.stats.observed.ObservationStore
@@ -73,17 +71,22 @@ abstract class StatsSuite extends SparkFunSuite {
 
   protected def workloadOf(plan: LogicalPlan, keys: IndexedSeq[Expression], queries: Seq[String]*): Workload = {
     val names = queries.flatten.distinct
-    val aggregates = IndexedSeq(
-      WorkloadAggregate(Count(Seq(org.apache.spark.sql.catalyst.expressions.Literal(1))), None),
-      WorkloadAggregate(Average(org.apache.spark.sql.catalyst.expressions.Literal(1.0)), None)
-    )
+    val functions = Seq[AggregateFunction](Count(Seq(Literal(1))), Average(Literal(1.0)))
+    def slot(e: Expression) = AttributeReference("slot", e.dataType, e.nullable)()
     Workload(
       plan,
-      keys,
-      aggregates,
-      queries.map(q => WorkloadQuery(BitSet.fromSpecific(q.map(names.indexOf)), BitSet(0, 1), Nil, None, false))
-        .toIndexedSeq,
-      Nil
+      queries.map { q =>
+        WorkloadQuery(
+          plan,
+          q.map(c => keys(names.indexOf(c))).map(k => KeySlot(slot(k), k)),
+          functions.map(f => FunctionSlot(slot(f), f, None)),
+          results = Nil,
+          having = None,
+          rowOnEmptyInput = false,
+          fromGroupingSets = false
+        )
+      }.toIndexedSeq,
+      IndexedSeq(Consumer(Nil, queries.indices))
     )
   }
 

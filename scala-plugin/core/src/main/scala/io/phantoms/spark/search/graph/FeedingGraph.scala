@@ -30,7 +30,7 @@ final class FeedingGraph private (val problem: Problem, masks: Array[Mask]) {
   /** For each distinct grouping the queries (ordinals into [[Problem.queries]]) that ask for it. */
   val queries: Vector[Vector[Int]] = {
     val byNode = mutable.ArrayBuffer.empty[Vector[Int]]
-    problem.queries.iterator.zipWithIndex.foreach { case (keys, q) =>
+    problem.groupings.iterator.zipWithIndex.foreach { case (keys, q) =>
       val node = ids(Mask(keys, width))
       // Nodes come in the order of the queries: a new one is the next one.
       if (node == byNode.size) byNode += Vector(q) else byNode(node) :+= q
@@ -139,7 +139,7 @@ object FeedingGraph {
   }
 
   private def groupings(problem: Problem): IndexedSeq[Mask] =
-    problem.queries.map(Mask(_, problem.attributes.size)).distinct
+    problem.groupings.map(Mask(_, problem.attributes.size)).distinct
 
   private def withUnions(problem: Problem, maxNodes: Int): Array[Mask] = {
     val queries = groupings(problem)

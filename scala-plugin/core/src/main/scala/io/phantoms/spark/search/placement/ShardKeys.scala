@@ -38,7 +38,7 @@ private[placement] final class ShardKeys(graph: FeedingGraph, model: CostModel) 
   /** The empty key, single attributes that split the relation, and pairs where a single one has too few values. */
   def candidates(root: Int): Vector[KeyOfRoot] = {
     if (ofRoot(root) == null) {
-      val singles = graph.keys(root).toVector.map(a => (a, single(a))).sortBy(-_._2.values)
+      val singles = (graph.keys(root) & graph.problem.dealing).toVector.map(a => (a, single(a))).sortBy(-_._2.values)
       val narrow = singles.filter(_._2.values < NarrowBelow * model.parallelism).map(_._1)
       val pairs = for { a <- narrow; b <- narrow if a < b } yield shardKey(BitSet(a, b))
       ofRoot(root) = (singles.map(_._2) ++ pairs :+ none).map(k => new KeyOfRoot(k, busy(root, k)))
@@ -49,12 +49,14 @@ private[placement] final class ShardKeys(graph: FeedingGraph, model: CostModel) 
   /** Reduce tasks a node is dealt to. */
   def count(node: Int, key: BitSet): Int = model.shards(graph.groups(node), graph.entryBytes(node), key)
 
-  // See CostModel.busyShards; a key is of the node's attributes, and all of them if it has as many.
+  // See CostModel.busyShards; a key is of the node's own, and all of them if it has as many.
   private def busy(node: Int, key: ShardKey): Double =
-    model.busyShards(count(node, key.attributes), key.values, key.attributes.size == graph.keys(node).size)
+    model.busyShards(count(node, key.attributes), key.values, key.attributes.size == own(node).size)
 
-  /** The key of a node that nothing is derived from. */
-  def own(node: Int): BitSet = graph.keys(node)
+  /** The key of a node that nothing is derived from: all of it that may deal, see [[Problem.dealing]]. */
+  def own(node: Int): BitSet = ownKeys(node)
+
+  private val ownKeys: Array[BitSet] = Array.tabulate(graph.size)(graph.keys(_) & graph.problem.dealing)
 
   private val ownBusyShards: Array[Double] = new Array[Double](graph.size)
   def ownBusy(node: Int): Double = {

@@ -22,7 +22,7 @@ private[search] object TreeConfigurations {
 
   /** The randomized heuristic's, which starts from the greedy one's. */
   def randomized(problem: Problem): Seq[Configuration] = {
-    val queries = math.max(1, problem.queries.distinct.size)
+    val queries = math.max(1, problem.groupings.distinct.size)
     val search = new RandomizedTrees(
       iterations = math.max(2, math.min(Iterations, SearchedNodes / (queries * queries))),
       candidates = math.min(queries, MostCandidates),
@@ -33,7 +33,7 @@ private[search] object TreeConfigurations {
 
   private[trees] def treeProblem(problem: Problem): TreeProblem = TreeProblem(
     problem.attributes.size,
-    problem.queries.map(AggregateQuery(_)),
+    problem.groupings.map(AggregateQuery(_)),
     new GroupStatistics(problem.statistics)
   )
 

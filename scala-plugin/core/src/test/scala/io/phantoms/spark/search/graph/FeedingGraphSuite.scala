@@ -2,7 +2,7 @@ package io.phantoms.spark.search.graph
 
 import scala.collection.immutable.BitSet
 
-import io.phantoms.spark.model.{Machine, Problem, TableStatistics, Workloads}
+import io.phantoms.spark.model.{Machine, Problem, Query, TableStatistics, Workloads}
 
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -10,7 +10,15 @@ class FeedingGraphSuite extends AnyFunSuite {
 
   private def graph(queries: IndexedSeq[BitSet], attributes: Int, nodes: Int = 2048): FeedingGraph =
     new FeedingGraph(
-      Problem(Workloads.letters(attributes), queries, 64, TableStatistics(1000, Map.empty), Machine(), 1024, 8),
+      Problem(
+        Workloads.letters(attributes),
+        queries.map(Query(_)),
+        64,
+        TableStatistics(1000, Map.empty),
+        Machine(),
+        1024,
+        8
+      ),
       nodes
     )
 

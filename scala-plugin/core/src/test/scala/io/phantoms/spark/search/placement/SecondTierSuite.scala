@@ -11,6 +11,7 @@ import io.phantoms.spark.model.{
   Notation,
   Placement,
   Problem,
+  Query,
   Relation,
   TableStatistics,
   Workloads
@@ -56,7 +57,7 @@ class SecondTierSuite extends AnyFunSuite {
     )
     val p = Problem(
       Workloads.letters(2),
-      Vector(BitSet(0), BitSet(1)),
+      Vector(Query(BitSet(0)), Query(BitSet(1))),
       128,
       TableStatistics(1000, groups),
       machine,
@@ -82,7 +83,7 @@ class SecondTierSuite extends AnyFunSuite {
     val reduce = merge + derived
     near(two.elapsed, 2000 + (1000 * 5 + 2 * map) / 2 + tier / 2.0 + math.max((reduce + last) / 4.0, reduce / 2.0))
     // Without what is derived in the first tier nothing but the second needs the groups of AB.
-    val q = p.copy(queries = Vector(BitSet(0)))
+    val q = p.copy(queries = Vector(Query(BitSet(0))))
     val one = Chooser.estimate(q, Configuration(configuration(Vector.empty, Vector.empty, Vector(0)).relations.take(2)))
     near(one.relations(0).cost, 2 * map + merge)
     near(one.elapsed, 2000 + (1000 * 5 + 2 * map) / 2 + tier / 2.0 + last)
@@ -138,7 +139,7 @@ class SecondTierSuite extends AnyFunSuite {
   test("not where one shuffle does: groups that the map side reduces, as many groups as rows, one shard key for all") {
     for (problem <- Seq(Workloads.smap4, Workloads.cube4, Workloads.nfc22, pairs(2e7), pairs(1e5), pairs(2000)))
       assert(!Chooser.choose(problem, minSavings = -1).configuration.get.hasSecondTier, Chooser.choose(problem))
-    val keyed = pairs(1e6).copy(queries = Workloads.groupings("AB", "AC", "A", "ABC"))
+    val keyed = pairs(1e6).copy(queries = Workloads.groupings("AB", "AC", "A", "ABC").map(Query(_)))
     assert(!Chooser.choose(keyed, minSavings = -1).configuration.get.hasSecondTier)
   }
 
@@ -167,7 +168,7 @@ object SecondTierSuite {
     val pair = math.min(n, 4e5)
     Problem(
       Workloads.attributes("A", "B", "C"),
-      Workloads.groupings("AB", "AC", "BC"),
+      Workloads.groupings("AB", "AC", "BC").map(Query(_)),
       192,
       TableStatistics(
         2e7,

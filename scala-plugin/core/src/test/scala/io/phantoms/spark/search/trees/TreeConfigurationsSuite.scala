@@ -4,7 +4,7 @@ import scala.collection.immutable.BitSet
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.phantoms.spark.model.{Notation, TableStatistics, Workloads}
+import io.phantoms.spark.model.{Notation, Query, TableStatistics, Workloads}
 import io.phantoms.spark.search.Chooser
 
 class TreeConfigurationsSuite extends AnyFunSuite {
@@ -17,7 +17,7 @@ class TreeConfigurationsSuite extends AnyFunSuite {
       TreeConfigurations.greedy(problem).foreach { c =>
         val keys = c.relations.map(_.keys).toSet
         assert(keys.subsetOf(wanted), s"seed $seed")
-        assert(problem.queries.toSet.subsetOf(keys))
+        assert(problem.groupings.toSet.subsetOf(keys))
       }
     }
   }
@@ -44,18 +44,18 @@ class TreeConfigurationsSuite extends AnyFunSuite {
     val cube = Workloads.cube4
     val wide = cube.copy(
       attributes = Workloads.letters(150),
-      queries = Vector(BitSet(0, 70, 149), BitSet(70, 149), BitSet(149), BitSet(3, 70))
+      queries = Vector(BitSet(0, 70, 149), BitSet(70, 149), BitSet(149), BitSet(3, 70)).map(Query(_))
     )
     val problems = Seq(
       cube.copy(statistics = TableStatistics(0, Map.empty)),
-      cube.copy(queries = Vector(BitSet.empty, BitSet.empty)),
+      cube.copy(queries = Vector(BitSet.empty, BitSet.empty).map(Query(_))),
       cube.copy(memory = 0),
       wide
     )
     for (problem <- problems; algorithm <- Seq("trees", "steiner")) {
       val relations = Chooser.choose(problem, algorithm, -1).configuration.get.relations
       assert(relations.flatMap(_.queries).sorted === problem.queries.indices.toVector)
-      relations.foreach(r => assert(r.queries.forall(problem.queries(_) == r.keys)))
+      relations.foreach(r => assert(r.queries.forall(problem.groupings(_) == r.keys)))
     }
   }
 }

@@ -2,7 +2,8 @@ package io.phantoms.spark.lab.fragments
 
 import io.phantoms.spark.fragments.Fragments
 import io.phantoms.spark.lab.windows.{Slices, WindowCost}
-import io.phantoms.spark.windows.{PeriodicWindow, SliceWidths}
+import io.phantoms.spark.model.PeriodicWindow
+import io.phantoms.spark.windows.SliceWidths
 
 /**
  * Aggregate operations of a workload of shards.

@@ -5,7 +5,7 @@ import scala.collection.mutable
 
 import io.phantoms.spark.fragments.{Fragment, Fragments}
 import io.phantoms.spark.lab.windows.Slices
-import io.phantoms.spark.windows.PeriodicWindow
+import io.phantoms.spark.model.PeriodicWindow
 
 /**
  * A query of a workload whose windows and predicates both differ.

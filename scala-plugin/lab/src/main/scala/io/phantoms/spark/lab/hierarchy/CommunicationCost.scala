@@ -1,7 +1,8 @@
 package io.phantoms.spark.lab.hierarchy
 
 import io.phantoms.spark.cost.CollisionModel
-import io.phantoms.spark.windows.{PeriodicWindow, SliceWidths, SlicedWindow}
+import io.phantoms.spark.model.PeriodicWindow
+import io.phantoms.spark.windows.{SliceWidths, SlicedWindow}
 
 /**
  * Tuples that nodes of a hierarchy send per tick for a set of windows (Shared hierarchical aggregation, Table 4).

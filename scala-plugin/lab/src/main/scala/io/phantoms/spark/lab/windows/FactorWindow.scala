@@ -1,6 +1,7 @@
 package io.phantoms.spark.lab.windows
 
-import io.phantoms.spark.windows.{PeriodicWindow, SlicedWindow}
+import io.phantoms.spark.model.PeriodicWindow
+import io.phantoms.spark.windows.SlicedWindow
 
 /**
  * When the results of one window can be put together from those of another (Wu, Bernstein, Raizman, Pavlopoulou, Factor

@@ -2,7 +2,8 @@ package io.phantoms.spark.lab.windows
 
 import java.util.Arrays
 
-import io.phantoms.spark.windows.{PeriodicWindow, SliceManager, SliceWidths, SlicedWindow}
+import io.phantoms.spark.model.PeriodicWindow
+import io.phantoms.spark.windows.{SliceManager, SliceWidths, SlicedWindow}
 
 /**
  * The slices of several windows over a stretch of time, for a batch whose rows come in any order: slice i holds the rows

@@ -1,7 +1,7 @@
 package io.phantoms.spark.lab.windows
 
-import io.phantoms.spark.model.Machine
-import io.phantoms.spark.windows.{PeriodicWindow, SliceWidths, SlicedWindow}
+import io.phantoms.spark.model.{Machine, PeriodicWindow}
+import io.phantoms.spark.windows.{SliceWidths, SlicedWindow}
 
 /**
  * A window with its weights.

@@ -1,6 +1,7 @@
 package io.phantoms.spark.lab.windows
 
-import io.phantoms.spark.windows.{PeriodicWindow, SlicedWindow}
+import io.phantoms.spark.model.PeriodicWindow
+import io.phantoms.spark.windows.SlicedWindow
 
 /**
  * Aggregate operations per tick.

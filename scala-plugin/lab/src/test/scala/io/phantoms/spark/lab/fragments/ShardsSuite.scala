@@ -7,7 +7,8 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.phantoms.spark.fragments.Fragments
 import io.phantoms.spark.lab.windows.Slices
-import io.phantoms.spark.windows.{PeriodicWindow, RandomWindows, SlicedWindow}
+import io.phantoms.spark.model.PeriodicWindow
+import io.phantoms.spark.windows.{RandomWindows, SlicedWindow}
 
 class ShardsSuite extends AnyFunSuite {
   import ShardsSuite.Row

@@ -5,7 +5,8 @@ import scala.util.Random
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.phantoms.spark.lab.windows.Slices
-import io.phantoms.spark.windows.{PeriodicWindow, RandomWindows, SlicedWindow}
+import io.phantoms.spark.model.PeriodicWindow
+import io.phantoms.spark.windows.{RandomWindows, SlicedWindow}
 
 class HierarchySuite extends AnyFunSuite {
   private val u = PeriodicWindow(18, 15)

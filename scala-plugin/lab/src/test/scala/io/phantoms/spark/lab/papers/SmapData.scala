@@ -6,7 +6,7 @@ import scala.util.Random
 
 import io.phantoms.spark.cost.FlowLengths
 import io.phantoms.spark.lab.smap.Epochs
-import io.phantoms.spark.model.{Machine, Problem, TableStatistics, Workloads}
+import io.phantoms.spark.model.{Machine, Problem, Query, TableStatistics, Workloads}
 import io.phantoms.spark.search.graph.FeedingGraph
 import io.phantoms.spark.search.smap.MultipleAggregation
 
@@ -70,7 +70,7 @@ final class SmapData private (groups: Array[Array[Int]]) {
     val statistics = TableStatistics(SmapData.Tuples, counts)
     val sets = Workloads.groupings(queries: _*)
     val graph = new FeedingGraph(
-      Problem(Workloads.attributes("A", "B", "C", "D"), sets, 32, statistics, Machine(), memory.toLong, 1)
+      Problem(Workloads.attributes("A", "B", "C", "D"), sets.map(Query(_)), 32, statistics, Machine(), memory.toLong, 1)
     )
     val lengths = sets.zip(epochs).toMap
     new MultipleAggregation(

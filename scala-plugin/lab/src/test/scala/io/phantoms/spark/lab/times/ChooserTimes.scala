@@ -2,7 +2,7 @@ package io.phantoms.spark.lab.times
 
 import java.nio.file.{Files, Path}
 
-import io.phantoms.spark.model.{Choice, Notation, Problem, Workloads}
+import io.phantoms.spark.model.{Choice, Notation, Problem, Query, Workloads}
 import io.phantoms.spark.search.Chooser
 import io.phantoms.spark.search.smap.Smap
 
@@ -21,7 +21,7 @@ object ChooserTimes {
     "cube4" -> Workloads.cube4,
     "nfc22" -> Workloads.nfc22,
     "random22" -> Workloads.random(7, 13, 22),
-    "cube8" -> Workloads.random(1, 8, 1).copy(queries = Workloads.cube(8)),
+    "cube8" -> Workloads.random(1, 8, 1).copy(queries = Workloads.cube(8).map(Query(_))),
     "random256" -> Workloads.random(11, 16, 256)
   )
 

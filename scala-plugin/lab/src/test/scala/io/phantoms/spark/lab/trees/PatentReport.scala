@@ -7,7 +7,7 @@ import java.util.Locale
 
 import scala.util.Random
 
-import io.phantoms.spark.model.{Problem, Workloads}
+import io.phantoms.spark.model.{Problem, Query, Workloads}
 import io.phantoms.spark.search.Chooser
 import io.phantoms.spark.search.trees.{
   AggregateGraph,
@@ -265,7 +265,7 @@ object PatentReport {
     val workloads = Seq[(String, Problem)](
       "22 NetFlow reports" -> Workloads.nfc22,
       "256 random groupings of 16 attributes" -> Workloads.random(11, 16, 256),
-      "cube of 8 attributes, 256 groupings" -> Workloads.random(1, 8, 1).copy(queries = Workloads.cube(8))
+      "cube of 8 attributes, 256 groupings" -> Workloads.random(1, 8, 1).copy(queries = Workloads.cube(8).map(Query(_)))
     )
     for ((title, problem) <- workloads; algorithm <- Seq("trees", "steiner"))
       yield Entry(

@@ -2,7 +2,7 @@ package io.phantoms.spark.lab.windows
 
 import scala.util.Random
 
-import io.phantoms.spark.windows.PeriodicWindow
+import io.phantoms.spark.model.PeriodicWindow
 
 import org.scalatest.funsuite.AnyFunSuite
 

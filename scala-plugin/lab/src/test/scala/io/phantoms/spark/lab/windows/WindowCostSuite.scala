@@ -2,7 +2,8 @@ package io.phantoms.spark.lab.windows
 
 import scala.util.Random
 
-import io.phantoms.spark.windows.{EdgeRate, PeriodicWindow, SlicedWindow}
+import io.phantoms.spark.model.PeriodicWindow
+import io.phantoms.spark.windows.{EdgeRate, SlicedWindow}
 
 import org.scalatest.funsuite.AnyFunSuite
 

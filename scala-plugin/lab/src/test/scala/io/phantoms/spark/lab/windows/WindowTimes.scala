@@ -2,7 +2,8 @@ package io.phantoms.spark.lab.windows
 
 import scala.util.Random
 
-import io.phantoms.spark.windows.{EdgeRate, PeriodicWindow, RandomWindows}
+import io.phantoms.spark.model.PeriodicWindow
+import io.phantoms.spark.windows.{EdgeRate, RandomWindows}
 
 /** Prints how long choices about the papers' 256 windows and about one fine sliding window take once warm. */
 object WindowTimes {

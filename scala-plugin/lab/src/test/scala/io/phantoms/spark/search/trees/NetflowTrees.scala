@@ -13,7 +13,7 @@ import io.phantoms.spark.model.Workloads
  * 1.7 million records, which is not public any more.
  */
 object NetflowTrees {
-  val Reports: IndexedSeq[BitSet] = Workloads.nfc22.queries
+  val Reports: IndexedSeq[BitSet] = Workloads.nfc22.groupings
   private val Attributes = Workloads.nfc22.attributes.size
 
   /** Flows of recurring conversations, by attribute in the order of `Workloads.nfc22`. */

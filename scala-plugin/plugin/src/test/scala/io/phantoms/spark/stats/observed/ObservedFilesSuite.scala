@@ -81,7 +81,7 @@ final class ObservedFilesSuite extends AnyFunSuite with ObservedSession {
     assert(observed.isEmpty)
     val s = planned("first")
     assert(s.rowCount == Estimate(20000, StatisticSource.Observed))
-    assert(PlannedStatistics.shared(spark.sql(PluginSession.sets("first"))).problem.queries.forall(q =>
+    assert(PlannedStatistics.shared(spark.sql(PluginSession.sets("first"))).problem.groupings.forall(q =>
       q.isEmpty || s.groupsOf(q).source == StatisticSource.Observed
     ))
     assert(memory.observations.all(directory.toString) == before)
@@ -135,7 +135,8 @@ final class ObservedFilesSuite extends AnyFunSuite with ObservedSession {
     run("growing")
     write("growing", 10000, "append")
     val s = planned("growing")
-    val queries = PlannedStatistics.shared(spark.sql(PluginSession.sets("growing"))).problem.queries.filter(_.nonEmpty)
+    val queries =
+      PlannedStatistics.shared(spark.sql(PluginSession.sets("growing"))).problem.groupings.filter(_.nonEmpty)
     // The footers know the rows of this state.
     assert(s.rowCount == Estimate(30000, StatisticSource.Catalog))
     assert(queries.forall(s.groupsOf(_).source == StatisticSource.Scaled))

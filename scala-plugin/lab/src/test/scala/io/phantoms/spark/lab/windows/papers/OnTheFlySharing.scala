@@ -6,7 +6,8 @@ import scala.util.Random
 import io.phantoms.spark.fragments.Fragments
 import io.phantoms.spark.lab.fragments.{FragmentCost, FragmentEstimate, ShardCost, ShardQuery, ShardWorkload, Shards}
 import io.phantoms.spark.lab.windows.{CoarseSlices, Slices, WindowCost}
-import io.phantoms.spark.windows.{EdgeRate, PeriodicWindow, RandomWindows, SlicedWindow}
+import io.phantoms.spark.model.PeriodicWindow
+import io.phantoms.spark.windows.{EdgeRate, RandomWindows, SlicedWindow}
 
 /**
  * What On-the-fly sharing reports and can be computed without its testbed, over seeded trades.

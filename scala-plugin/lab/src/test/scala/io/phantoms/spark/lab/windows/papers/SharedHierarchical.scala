@@ -11,7 +11,8 @@ import io.phantoms.spark.lab.hierarchy.{
   Topology
 }
 import io.phantoms.spark.lab.windows.{Slices, WindowCost, WindowOperations}
-import io.phantoms.spark.windows.{EdgeRate, PeriodicWindow, SlicedWindow}
+import io.phantoms.spark.model.PeriodicWindow
+import io.phantoms.spark.windows.{EdgeRate, SlicedWindow}
 
 /** What Shared hierarchical aggregation reports and can be computed without its testbed and trace. */
 final class SharedHierarchical(sets: Int) {

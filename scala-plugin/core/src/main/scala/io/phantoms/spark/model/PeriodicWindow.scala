@@ -1,4 +1,4 @@
-package io.phantoms.spark.windows
+package io.phantoms.spark.model
 
 /**
  * A periodic window W[r, s] (On-the-fly sharing, definition 1), in ticks of any unit: whenever `t mod slide = phase` a

@@ -5,31 +5,37 @@ import scala.util.Random
 
 import io.phantoms.spark.cost.{CollisionModel, PartStatistics}
 import io.phantoms.spark.fragments.Fragments
-import io.phantoms.spark.model.{KeyAttribute, Machine, Problem, TableStatistics}
-import io.phantoms.spark.windows.PeriodicWindow
+import io.phantoms.spark.model.{
+  KeyAttribute,
+  KeyKind,
+  Machine,
+  PeriodicWindow,
+  Placement,
+  Problem,
+  Query,
+  TableStatistics
+}
 import org.scalatest.funsuite.AnyFunSuite
 
-class TimedSearchSuite extends AnyFunSuite {
-  private def problem(rows: Double, queries: Seq[BitSet]): Problem = Problem(
+class PartSearchSuite extends AnyFunSuite {
+  private def problem(rows: Double, span: Long, fragments: Fragments, queries: Query*): Problem = Problem(
     IndexedSeq("A", "B", "C").map(KeyAttribute(_, 32)),
     queries.toIndexedSeq,
     128,
-    TableStatistics(rows, Map(BitSet(0) -> 500.0, BitSet(1) -> 200.0, BitSet(2) -> 50.0, BitSet(0, 1, 2) -> 20000.0)),
+    TableStatistics(
+      rows,
+      Map(BitSet(0) -> 500.0, BitSet(1) -> 200.0, BitSet(2) -> 50.0, BitSet(0, 1, 2) -> 20000.0),
+      span = span,
+      signatures = fragments.all.map(f => f.signature -> f.frequency)
+    ),
     Machine(),
     8L << 20,
     200
   )
 
-  private def workload(
-      rows: Double,
-      span: Long,
-      fragments: Fragments,
-      queries: TimedQuery*
-  ): TimedWorkload = TimedWorkload(problem(rows, queries.map(_.keys)), queries.toVector, span, fragments)
-
   private val noPredicates = Fragments(0, Nil)
 
-  private def search(w: TimedWorkload): TimedSearch = new TimedSearch(w, "auto", 0.1)
+  private def search(w: Problem): PartSearch = new PartSearch(w, "auto", 0.1)
 
   private def partitions(items: List[Int]): Vector[Vector[Vector[Int]]] = items match {
     case Nil => Vector(Vector.empty)
@@ -40,23 +46,47 @@ class TimedSearchSuite extends AnyFunSuite {
   }
 
   test("groupings alone are chosen as ever") {
-    val queries = Seq(BitSet(0, 1), BitSet(1, 2), BitSet(0), BitSet.empty)
-    val p = problem(1e7, queries)
-    val (timed, plain) = (Chooser.choose(TimedWorkload.of(p), "auto", 0.1), Chooser.choose(p))
+    val queries = Seq(BitSet(0, 1), BitSet(1, 2), BitSet(0), BitSet.empty).map(Query(_))
+    val p = problem(1e7, 1, noPredicates, queries: _*)
+    val (parted, plain) = (Chooser.parts(p, "auto", 0.1), Chooser.choose(p))
     assert(plain.configuration.nonEmpty)
-    assert(timed.parts.map(_.choice.configuration) == Vector(plain.configuration))
-    assert(timed.cost == plain.cost)
-    assert(math.abs(timed.costWithout / plain.costWithout - 1) < 1e-9)
+    assert(parted.parts.map(_.choice) == Vector(plain))
+    assert(parted.parts.map(_.queries) == Vector(queries.indices.toVector))
+    assert((parted.cost, parted.costWithout, parted.runnerUp) == ((plain.cost, plain.costWithout, plain.runnerUp)))
+  }
+
+  test("windows and predicates are no groupings") {
+    val w = problem(1e7, 3600, noPredicates, Query(BitSet(0), Some(PeriodicWindow(60, 10))))
+    assertThrows[IllegalArgumentException](Chooser.choose(w))
+  }
+
+  test("neither slices nor signatures deal groups to reduce tasks") {
+    val windows = Seq(PeriodicWindow(60, 10), PeriodicWindow(300, 10))
+    val queries = for (w <- windows; p <- Seq(0, 1); k <- Seq(BitSet(0), BitSet(0, 1), BitSet.empty))
+      yield Query(k, Some(w), Some(p))
+    // Every row satisfies both or one of them: there is little that fragments keep apart.
+    val common = Fragments(2, Seq(BitSet(0, 1) -> 98L, BitSet(0) -> 1L, BitSet(1) -> 1L))
+    val parts = Chooser.parts(problem(1e8, 3600, common, queries: _*), "auto", -1).parts
+    val part = parts.find(_.fragments > 1).getOrElse(fail(s"no fragments in ${parts.map(_.fragments)}"))
+    val relations = part.choice.configuration.get.relations
+    val shardKeys = relations.map(_.placement).collect {
+      case Placement.Shipped(key, _) => key
+      case Placement.SecondTier(key, _) => key
+    }
+    val added = part.problem.attributes.indices.filter(part.problem.attributes(_).kind != KeyKind.Grouping)
+    assert(added.size == 2 && relations.forall(r => added.exists(r.keys)))
+    assert(shardKeys.nonEmpty && shardKeys.forall(_.subsetOf(BitSet(0, 1, 2))))
+    assert(shardKeys.exists(_.nonEmpty))
   }
 
   test("windows of one slide share slices, and a grouping feeds a coarser one") {
     val (short, long) = (PeriodicWindow(60, 10), PeriodicWindow(300, 10))
-    val w = workload(
+    val w = problem(
       1e7,
       3600,
       noPredicates,
-      TimedQuery(BitSet(0, 1), Some(short)),
-      TimedQuery(BitSet(0), Some(long))
+      Query(BitSet(0, 1), Some(short)),
+      Query(BitSet(0), Some(long))
     )
     val chosen = search(w).choose
     assert(chosen.parts.map(_.queries) == Vector(Vector(0, 1)))
@@ -67,12 +97,12 @@ class TimedSearchSuite extends AnyFunSuite {
   }
 
   test("windows that have few cuts in common stay apart where merging slices is what costs") {
-    val w = workload(
+    val w = problem(
       4e5,
       100000,
       noPredicates,
-      TimedQuery(BitSet(0), Some(PeriodicWindow(4000, 97))),
-      TimedQuery(BitSet(0), Some(PeriodicWindow(4000, 101)))
+      Query(BitSet(0), Some(PeriodicWindow(4000, 97))),
+      Query(BitSet(0), Some(PeriodicWindow(4000, 101)))
     )
     val chosen = search(w).choose
     assert(chosen.parts.size == 2)
@@ -85,7 +115,7 @@ class TimedSearchSuite extends AnyFunSuite {
     Fragments(2, Seq(BitSet(0, 1) -> 50L, BitSet(0) -> 20L, BitSet(1) -> 20L, BitSet.empty -> 10L))
 
   test("predicates share fragments") {
-    val w = workload(1e7, 1, overlapping, TimedQuery(BitSet(0), None, Some(0)), TimedQuery(BitSet(0), None, Some(1)))
+    val w = problem(1e7, 1, overlapping, Query(BitSet(0), None, Some(0)), Query(BitSet(0), None, Some(1)))
     val part = search(w).choose.parts
     assert(part.size == 1)
     assert(part.head.fragments == 3)
@@ -94,13 +124,13 @@ class TimedSearchSuite extends AnyFunSuite {
 
   test("predicates over many groups stay apart: a table of all fragments would collide") {
     val w =
-      workload(1e7, 1, overlapping, TimedQuery(BitSet(0, 1), None, Some(0)), TimedQuery(BitSet(0, 1), None, Some(1)))
+      problem(1e7, 1, overlapping, Query(BitSet(0, 1), None, Some(0)), Query(BitSet(0, 1), None, Some(1)))
     assert(search(w).choose.parts.size == 2)
   }
 
   test("a query without a predicate wants all rows") {
     val f = Fragments(1, Seq(BitSet(0) -> 30L, BitSet.empty -> 70L))
-    val w = workload(1e7, 1, f, TimedQuery(BitSet(0)), TimedQuery(BitSet(1), None, Some(0)))
+    val w = problem(1e7, 1, f, Query(BitSet(0)), Query(BitSet(1), None, Some(0)))
     val all = search(w).choose.parts
     assert(all.size == 1)
     assert(all.head.fragments == 2)
@@ -121,7 +151,7 @@ class TimedSearchSuite extends AnyFunSuite {
       val queries = Seq.fill(2 + random.nextInt(3)) {
         val keys = BitSet.fromSpecific((0 until 3).filter(_ => random.nextBoolean()))
         val slide = 1 + random.nextInt(30)
-        TimedQuery(
+        Query(
           keys,
           Option.when(random.nextInt(4) > 0)(PeriodicWindow(
             slide * (1 + random.nextInt(20)) + random.nextInt(2),
@@ -130,7 +160,7 @@ class TimedSearchSuite extends AnyFunSuite {
           Option.when(random.nextBoolean())(random.nextInt(predicates))
         )
       }
-      val w = workload(math.pow(10, 4 + 4 * random.nextDouble()), 2000L, fragments, queries: _*)
+      val w = problem(math.pow(10, 4 + 4 * random.nextDouble()), 2000L, fragments, queries: _*)
       val s = search(w)
       val chosen = s.choose
       assert(chosen.parts.flatMap(_.queries).sorted == w.queries.indices.toVector)
@@ -156,7 +186,7 @@ class TimedSearchSuite extends AnyFunSuite {
   }
 
   test("slices and fragments cut groups, and never below what is there") {
-    val base = problem(1e5, Nil).statistics
+    val base = problem(1e5, 1, noPredicates).statistics
     val cut = new PartStatistics(base, Some((3, 10.0)), Some(4), IndexedSeq(0.5, 0.25))
     assert(cut.rows == 7.5e4)
     val (keys, sliced, both) = (BitSet(0), BitSet(0, 3), BitSet(0, 3, 4))

@@ -1,0 +1,39 @@
+package io.phantoms.spark.model
+
+import scala.collection.immutable.BitSet
+
+/** What a key column of a relation tells apart. */
+sealed trait KeyKind
+
+object KeyKind {
+
+  /** A column that queries group by. */
+  case object Grouping extends KeyKind
+
+  /** The slice of time that a row falls into: what windows are put together from. */
+  case object Slice extends KeyKind
+
+  /** Which predicates a row satisfies. */
+  case object Signature extends KeyKind
+}
+
+/**
+ * An attribute that relations group by, as the chooser sees it.
+ *
+ * @param name what the notation and explanations call it
+ * @param bits width of one value in a table entry, in bits (a dictionary id for strings)
+ */
+final case class KeyAttribute(name: String, bits: Int, kind: KeyKind = KeyKind.Grouping)
+
+/**
+ * What one query of a workload asks for.
+ *
+ * @param keys its grouping, ordinals into the workload's attributes
+ * @param window None: all rows at once
+ * @param predicate ordinal of its predicate; None: all rows
+ */
+final case class Query(keys: BitSet, window: Option[PeriodicWindow] = None, predicate: Option[Int] = None) {
+
+  /** Whether it is a grouping of all rows, and nothing else. */
+  def isPlain: Boolean = window.isEmpty && predicate.isEmpty
+}
