@@ -72,6 +72,11 @@ def test_groups_counted_in_one_pass(spark: SparkSession) -> None:
         phantoms.stats.count(packets, [["nope"]])
     with pytest.raises(phantoms.PhantomsError, match="lists of column names"):
         phantoms.stats.count(packets, ["srcip"])
+    with pytest.raises(phantoms.PhantomsError, match="lists of column names"):
+        phantoms.stats.count(packets, "srcip")
+    with pytest.raises(phantoms.PhantomsError, match="deviation") as e:
+        phantoms.stats.count(packets, [["srcip"]], deviation="small")  # type: ignore[arg-type]
+    assert e.value.error_class == "BAD_STATISTICS"
 
 
 def test_saved_and_loaded_with_the_others(spark: SparkSession, tmp_path: Path) -> None:

@@ -5,8 +5,10 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import pytest
 
 import phantoms
@@ -43,6 +45,14 @@ def test_queries_as_mappings_and_no_sharing() -> None:
 
 
 @pytest.mark.usefixtures("spark")
+def test_whatever_holds_the_arguments() -> None:
+    """Any iterable, any mapping, numpy's numbers: the question is the same."""
+    held = MappingProxyType({"rows": np.int64(STATS["rows"]), "groups": MappingProxyType(STATS["groups"])})
+    plan = phantoms.plan((tuple(q) for q in QUERIES), held, memory=np.int32(4 << 20))  # type: ignore[arg-type]
+    assert plan == phantoms.plan(QUERIES, STATS, memory=4 << 20)
+
+
+@pytest.mark.usefixtures("spark")
 def test_windows_and_predicates() -> None:
     minutes = {"range": 60, "slide": 10}
     queries = [
@@ -66,11 +76,20 @@ def test_windows_and_predicates() -> None:
 @pytest.mark.parametrize(
     ("queries", "stats", "chooser", "named"),
     [
-        (["AB"], {"rows": 1}, "auto", "AB"),
+        (["AB"], {"rows": 1}, "auto", "queries[0]"),
+        ("AB", {"rows": 1}, "auto", "queries"),
+        ([["A", 7]], {"rows": 1}, "auto", "queries[0][1]"),
+        ([3], {"rows": 1}, "auto", "queries[0]"),
+        ([[b"A"]], {"rows": 1}, "auto", "b'A'"),
         ([], {"rows": 1}, "auto", "queries"),
         (QUERIES, {}, "auto", "rows"),
         (QUERIES, {"rows": 10, "groups": {"A,X": 3}}, "auto", "X"),
         (QUERIES, {"rows": -1}, "auto", "rows"),
+        (QUERIES, {"rows": float("nan")}, "auto", "JSON"),
+        (QUERIES, {"rows": 10, "groups": {("A", "B"): 3}}, "auto", "tuple"),
+        (QUERIES, [], "auto", "stats"),
+        (QUERIES, None, "auto", "stats"),
+        (QUERIES, {"rows": 10}, 7, "chooser"),
         (QUERIES, {"rows": 10}, "magic", "magic"),
     ],
 )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 from phantoms.errors import PhantomsError
@@ -27,7 +28,8 @@ def require_classic(session_or_frame: Any) -> None:
         raise PhantomsError(
             "CONNECT_UNSUPPORTED",
             "this is a Spark Connect session: there is no JVM on the client's side to ask.",
-            "Set spark.phantoms.* confs as usual; they act on the server.",
+            "Set spark.phantoms.* confs as usual, they act on the server; "
+            "ask in SQL: phantoms_explain, phantoms_why_not, phantoms_last.",
         )
 
 
@@ -78,17 +80,42 @@ def call(spark: SparkSession, name: str, arguments: Mapping[str, Any] | None = N
 
 def ask(api: Any, session: Any, df: Any, name: str, arguments: Any = None) -> Any:
     """The same of what `find_api` or `resolve` found, with the JVM's own objects."""
-    return json.loads(api.call(session, df, name, json.dumps({} if arguments is None else arguments)))
+    return json.loads(api.call(session, df, name, as_json({} if arguments is None else arguments)))
+
+
+class NotJsonError(ValueError):
+    """An argument that JSON cannot hold. What a call makes of those it can is the JVM's to say."""
+
+
+def as_json(arguments: Any) -> str:
+    """Arguments as JSON: besides what `json` knows, any mapping, any iterable as a list, and numpy's numbers."""
+    try:
+        return json.dumps(arguments, default=_plain, allow_nan=False)
+    except (TypeError, ValueError) as e:
+        raise NotJsonError(str(e)) from e
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        return float(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    # Bytes are the iterable that nobody means as a list.
+    if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray)):
+        return list(value)
+    raise TypeError(f"{value!r} is nothing that JSON has")
 
 
 def guarded(code: str, hint: str, what: str, action: Callable[[], Any]) -> Any:
-    """Do something in the JVM; an error of its is raised as a `PhantomsError` that says `what` failed."""
+    """Do something in the JVM; its errors and `NotJsonError` become a `PhantomsError` that says `what` failed."""
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
     try:
         return action()
-    except (Py4JJavaError, PySparkException) as e:
+    except (Py4JJavaError, PySparkException, NotJsonError) as e:
         if WRONG_SPARK in java_error(e):
             raise wrong_spark(java_error(e)) from e
         raise PhantomsError(code, f"{what}: {java_error(e)}", hint) from e

@@ -93,8 +93,8 @@ def plan(
         plugin can be had.
     """
     spec: dict[str, Any] = {
-        "queries": [_query(q) for q in queries],
-        "stats": dict(stats),
+        "queries": queries,
+        "stats": stats,
         "chooser": chooser,
     }
     if memory is not None:
@@ -111,7 +111,7 @@ def plan_spec(spec: Mapping[str, Any]) -> Plan:
 
     try:
         answer = _jvm.ask(_api(), None, None, "plan", spec)
-    except (Py4JJavaError, PySparkException) as e:
+    except (Py4JJavaError, PySparkException, _jvm.NotJsonError) as e:
         raise PhantomsError(
             "BAD_PLAN", f"{_jvm.java_error(e)}.".replace("..", "."), "Correct the queries or the statistics."
         ) from e
@@ -125,12 +125,6 @@ def plan_spec(spec: Mapping[str, Any]) -> Plan:
         margin=answer.get("margin"),
         details=answer,
     )
-
-
-def _query(query: Sequence[str] | Mapping[str, Any]) -> Any:
-    if isinstance(query, str):
-        raise PhantomsError("BAD_PLAN", f"the query {query!r} is a string.", "Write a list of columns: ['a', 'b'].")
-    return dict(query) if isinstance(query, Mapping) else list(query)
 
 
 _gateway: Any = None

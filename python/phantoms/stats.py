@@ -172,11 +172,7 @@ def count(df: DataFrame, groupings: Sequence[Sequence[str]], *, deviation: float
         ``BAD_STATISTICS`` for an unknown column, an input whose state cannot be told, or while
         ``spark.phantoms.stats.observe`` is off; ``NOT_ACTIVE``.
     """
-    if isinstance(groupings, str) or any(isinstance(g, str) for g in groupings):
-        raise PhantomsError(
-            "BAD_STATISTICS", f"groupings must be lists of column names, not {groupings!r}.", "Use [['a'], ['a', 'b']]."
-        )
-    given = {"groupings": [list(g) for g in groupings], "deviation": float(deviation)}
+    given = {"groupings": groupings, "deviation": deviation}
     return dict(_call(_jvm.session_of(df), "count", "count", given, df=df))
 
 

@@ -1,5 +1,6 @@
 package io.phantoms.spark
 
+import io.phantoms.spark.api.SqlFunctions
 import io.phantoms.spark.conf.PhantomsConf
 import io.phantoms.spark.decide.VersionGuard
 import io.phantoms.spark.physical.{AbsorbProjectFilter, PhantomsStrategy}
@@ -41,5 +42,6 @@ class PhantomsExtensions private[spark] (sharing: Sharing, build: BuildInfo = Bu
         override def preColumnarTransitions: Rule[SparkPlan] = AbsorbProjectFilter
       }
     )
+    SqlFunctions.all.foreach(extensions.injectTableFunction)
   }
 }

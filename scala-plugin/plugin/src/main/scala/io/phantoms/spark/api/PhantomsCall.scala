@@ -13,7 +13,7 @@ import org.json4s.jackson.JsonMethods
 
 /**
  * The one entry for other languages: what to do by its name, arguments and answer as JSON. Scala programs may as well call
- * the objects that stand behind the names.
+ * the objects that stand behind the names; SQL has [[SqlFunctions]] of `explain`, `why_not` and `last_execution`.
  *
  * | name | arguments | answer |
  * | --- | --- | --- |

@@ -234,7 +234,12 @@ object StatsApi extends Logging {
   }
 
   private def parsed(groupings: String): Seq[Seq[String]] = {
-    val fields = new JsonFields(what => throw new StatisticsException("PHANTOMS_STATISTICS_FORMAT", what))
+    val fields = new JsonFields(what =>
+      throw new StatisticsException(
+        "PHANTOMS_STATISTICS_FORMAT",
+        s"""$what: groupings are lists of column names, as [["a"], ["a", "b"]]"""
+      )
+    )
     fields.list(JsonMethods.parse(groupings), "groupings").map { g =>
       fields.list(g, "grouping").map(fields.text(_, "column"))
     }

@@ -152,6 +152,10 @@ final class GroupCounterSuite extends AnyFunSuite with ObservedSession {
     ).startsWith("[PHANTOMS_UNKNOWN_COLUMN] the DataFrame has no column nope; it has a, b"))
     assert(refused(df, Nil).startsWith("[PHANTOMS_NO_COLUMNS]"))
     assert(refused(df, Seq(Nil)).startsWith("[PHANTOMS_NO_COLUMNS]"))
+    for (groupings <- Seq("""["a"]""", "\"a\"", "[[7]]", "{}", "null")) {
+      val e = intercept[StatisticsException](StatsApi.statsCount(df, groupings, 0.02))
+      assert(e.errorClass == "PHANTOMS_STATISTICS_FORMAT" && e.getMessage.contains("lists of column names"), groupings)
+    }
     assert(refused(df, Seq(Seq("m"))).contains("column m is of type MAP<STRING, BIGINT>"))
     assert(refused(df, Seq(Seq("a")), 0.0).startsWith("[PHANTOMS_BAD_NUMBER]"))
     assert(refused(df.join(df.select("b"), "b"), Seq(Seq("a"))).startsWith("[PHANTOMS_CANNOT_COUNT]"))
