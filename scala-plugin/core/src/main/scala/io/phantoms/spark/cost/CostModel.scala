@@ -98,8 +98,13 @@ private[spark] final class CostModel(problem: Problem) {
   /** Merging what the tasks between the shuffles ship of one relation. */
   def tierMergeWork(partials: Double, tableBytes: Double): Double = partials * mergeTime(tableBytes)
 
-  /** Writing the results of `queries` queries of one grouping. */
-  def emitWork(groups: Double, queries: Int): Double = groups * queries * machine.emit
+  /** Writing the results of queries of one grouping, and putting windows together from slices before that. */
+  def emitWork(groups: Double, queries: Vector[Int]): Double = {
+    val windows = queries.iterator.map(problem.queries).filter(_.window.nonEmpty).map { q =>
+      math.max(1.0, q.copies) * (machine.emit + machine.merge) - machine.emit + MergesPerSlice * machine.merge
+    }.sum
+    groups * queries.size * machine.emit + groups * windows
+  }
 
   /** Reduce partitions of a shipped relation; one when it is small or has no shard key. */
   def shards(groups: Double, entryBytes: Int, shardKey: BitSet): Int =
@@ -149,8 +154,10 @@ private[spark] final class CostModel(problem: Problem) {
       math.max(reduceWork / parallelism, longest)
 
   /** Elapsed time of plain Spark: each query reads, aggregates partially and shuffles on its own. */
-  def noSharing: Double = rows * problem.plainRowWork / parallelism + problem.groupings.iterator.map { keys =>
-    alone(keys, rows, math.min(rows, math.max(1.0, problem.statistics.groups(keys))))
+  def noSharing: Double = rows * problem.plainRowWork / parallelism + problem.queries.iterator.map { q =>
+    // Plain Spark puts a row into each window that it is in.
+    val copies = math.max(1.0, q.copies)
+    alone(q.keys, rows * copies, math.min(rows, math.max(1.0, problem.statistics.groups(q.keys))) * copies)
   }.sum
 
   /** Elapsed time of plain Spark for one query by `keys`, over so many rows with so many groups. */
@@ -182,6 +189,9 @@ private[spark] object CostModel {
 
   /** Size one reduce partition of a shipped relation should not exceed. */
   val ShardBytes: Double = 8.0 * 1024 * 1024
+
+  /** Each slice is sorted into its place, and merged into what leaves a window next and into what came last. */
+  private val MergesPerSlice: Double = 3
 
   // The n-th harmonic number is ln n plus this, in the limit.
   private val EulerGamma: Double = 0.5772156649

@@ -61,7 +61,7 @@ private[spark] object ConfigurationEstimate {
 
     val estimates = relations.zipWithIndex.map { case (r, i) =>
       val bytes = problem.entryBytes(r.keys)
-      val emit = model.emitWork(groups(i), r.queries.size)
+      val emit = model.emitWork(groups(i), r.queries)
       r.placement match {
         case Placement.Derived =>
           shippedAt(i) = shippedAt(r.parent)

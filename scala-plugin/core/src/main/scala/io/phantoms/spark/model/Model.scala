@@ -91,6 +91,10 @@ final case class Problem(
 ) {
   require(queries.forall(_.keys.forall(a => a >= 0 && a < attributes.size)), "a query names an unknown attribute")
 
+  /** Whether a query's keys hold all that it asks for: that a window is answered from slices, for one. */
+  def isKeyed(query: Query): Boolean =
+    query.predicate.isEmpty && (query.window.isEmpty || query.keys.exists(attributes(_).kind == KeyKind.Slice))
+
   /** The grouping of each query. */
   val groupings: IndexedSeq[BitSet] = queries.map(_.keys)
 

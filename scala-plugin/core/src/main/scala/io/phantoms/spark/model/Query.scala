@@ -36,4 +36,7 @@ final case class Query(keys: BitSet, window: Option[PeriodicWindow] = None, pred
 
   /** Whether it is a grouping of all rows, and nothing else. */
   def isPlain: Boolean = window.isEmpty && predicate.isEmpty
+
+  /** In how many of its windows a row is, on average. */
+  def copies: Double = window.fold(1.0)(w => w.range.toDouble / w.slide)
 }

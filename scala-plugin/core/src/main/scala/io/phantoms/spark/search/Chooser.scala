@@ -33,7 +33,7 @@ object Chooser {
       accepts(algorithm),
       s"unknown chooser '$algorithm'; valid ones are ${algorithms.mkString(", ")}"
     )
-    require(problem.queries.forall(_.isPlain), "windows and predicates are chosen for in parts")
+    require(problem.queries.forall(problem.isKeyed), "windows and predicates without a key are chosen for in parts")
     val without = costWithout(problem)
     val nothing = Choice(None, without, without, algorithm)
     if (algorithm == "none" || problem.queries.isEmpty) nothing

@@ -30,6 +30,7 @@ final case class PhantomsSettings(
     exactFloatingPoint: Boolean,
     groupingSets: Boolean,
     multiAggregate: Boolean,
+    windows: Boolean,
     sample: Boolean,
     sampleRows: Int,
     machine: MachineOfConstants = MachineOfConstants(),
@@ -137,6 +138,13 @@ object PhantomsConf {
     .doc("Whether several groupBys of one union that read one input are shared.")
     .version(Since).booleanConf.createWithDefault(true)
 
+  val WindowsEnabled = SQLConf.buildConf("spark.phantoms.windows.enabled")
+    .doc(
+      "Whether sliding windows are put together from slices: a row is aggregated once, not once for each window that it " +
+        "is in."
+    )
+    .version(Since).booleanConf.createWithDefault(true)
+
   val SampleEnabled = SQLConf.buildConf("spark.phantoms.stats.sample.enabled")
     .doc("Whether a bounded sample of an input may be read while planning, to estimate rows and groups.")
     .version(Since).booleanConf.createWithDefault(true)
@@ -191,7 +199,6 @@ object PhantomsConf {
 
   /** Switches that the design has and that nothing reads yet, with what is left alone meanwhile. */
   private val later = Map(
-    "windows.enabled" -> "windows as such",
     "predicates.enabled" -> "groupBys with different predicates",
     "distinct.enabled" -> "DISTINCT aggregates",
     "streaming.enabled" -> "streaming plans"
@@ -214,6 +221,7 @@ object PhantomsConf {
     ExactFloatingPoint,
     GroupingSetsEnabled,
     MultiAggregateEnabled,
+    WindowsEnabled,
     SampleEnabled,
     SampleRows,
     ObserveStats,
@@ -244,6 +252,7 @@ object PhantomsConf {
       exactFloatingPoint = value(ExactFloatingPoint.key, conf.getConf(ExactFloatingPoint), false),
       groupingSets = value(GroupingSetsEnabled.key, conf.getConf(GroupingSetsEnabled), true),
       multiAggregate = value(MultiAggregateEnabled.key, conf.getConf(MultiAggregateEnabled), true),
+      windows = value(WindowsEnabled.key, conf.getConf(WindowsEnabled), true),
       sample = value(SampleEnabled.key, conf.getConf(SampleEnabled), true),
       sampleRows = value(SampleRows.key, conf.getConf(SampleRows), SamplingOptions.DefaultRows),
       machine = machine(conf, warn),

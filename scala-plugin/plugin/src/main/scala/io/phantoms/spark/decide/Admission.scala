@@ -33,14 +33,16 @@ object Admission {
     case Shape.UnionOf(_, aggregating) =>
       Option.when(!settings.multiAggregate && aggregating.size > 1)(Disabled(PhantomsConf.MultiAggregateEnabled.key))
     case Shape.GroupingSetsOf(_) => Option.when(!settings.groupingSets)(Disabled(PhantomsConf.GroupingSetsEnabled.key))
-    case Shape.SlidingWindowOf => None
+    case Shape.SlidingWindowOf(_) => Option.when(!settings.windows)(Disabled(PhantomsConf.WindowsEnabled.key))
   }
 
   /** 3: a workload that was found. */
   def workload(workload: Workload, settings: PhantomsSettings): Option[DeclineReason] = {
+    def slides = workload.queries.exists(_.window.nonEmpty)
     def addsFloats = workload.aggregates.exists(a => SharedFunction.of(a.function).exists(_.addsFloats(a.function)))
     val queries = workload.queries.size
-    if (settings.exactFloatingPoint && addsFloats) Some(ExactFloatingPoint)
+    if (!settings.windows && slides) Some(Disabled(PhantomsConf.WindowsEnabled.key))
+    else if (settings.exactFloatingPoint && addsFloats) Some(ExactFloatingPoint)
     else if (queries > settings.maxQueries) Some(TooManyQueries(queries, settings.maxQueries))
     else None
   }

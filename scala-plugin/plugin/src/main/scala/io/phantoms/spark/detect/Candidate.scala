@@ -29,8 +29,8 @@ sealed trait Candidate {
   ): LogicalPlan
 }
 
-/** One Aggregate over the Expand of its grouping sets. */
-final case class GroupingSetsCandidate(operator: LogicalPlan, workload: Workload) extends Candidate {
+/** One Aggregate over the Expand of its grouping sets, or of its windows. */
+final case class AggregateCandidate(operator: LogicalPlan, workload: Workload) extends Candidate {
   def workloads: IndexedSeq[Workload] = IndexedSeq(workload)
   def leftOut: Seq[DeclineReason] = Nil
   def assemble(replaced: IndexedSeq[Option[LogicalPlan]], others: LogicalPlan => LogicalPlan): LogicalPlan =

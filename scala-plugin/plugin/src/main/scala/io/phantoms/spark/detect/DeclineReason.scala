@@ -28,7 +28,8 @@ object DeclineReason {
   final case class UnsupportedInputType(what: String, dataType: String)
       extends DeclineReason("UNSUPPORTED_INPUT_TYPE", s"$what over $dataType is not shared yet")
   final case object SessionWindow extends DeclineReason("SESSION_WINDOW", "session windows are not shared")
-  final case object SlidingWindow extends DeclineReason("SLIDING_WINDOW", "sliding windows are not shared yet")
+  final case class SlidingWindow(what: String)
+      extends DeclineReason("SLIDING_WINDOW", s"a sliding window that $what is not shared")
   final case object Observed
       extends DeclineReason("OBSERVED", "observe() below the aggregates must count each row once per aggregate")
   final case class ProjectionSensitiveSource(format: String)

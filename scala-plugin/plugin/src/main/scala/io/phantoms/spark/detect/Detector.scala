@@ -12,7 +12,7 @@ object Shape {
   /** @param aggregating ordinals of its branches that aggregate, one at least; the others stay what they are */
   final case class UnionOf(union: Union, aggregating: IndexedSeq[Int]) extends Shape
   final case class GroupingSetsOf(aggregate: Aggregate) extends Shape
-  case object SlidingWindowOf extends Shape
+  final case class SlidingWindowOf(aggregate: Aggregate) extends Shape
 
   /** @param limitAbove a limit on rows that stands directly above the operator */
   def of(operator: LogicalPlan, limitAbove: Option[Int]): Option[Shape] = operator match {
@@ -22,7 +22,7 @@ object Shape {
       }
       Option.when(aggregating.nonEmpty)(UnionOf(u, aggregating))
     case a: Aggregate if GroupingSets.under(a.child).isDefined => Some(GroupingSetsOf(a))
-    case a: Aggregate if GroupingSets.isSlidingWindow(a.child) => Some(SlidingWindowOf)
+    case a: Aggregate if SlidingWindows.under(a.child).isDefined => Some(SlidingWindowOf(a))
     case _ => None
   }
 }
@@ -44,11 +44,11 @@ object Detector {
   /** The same of an operator whose shape is known. */
   def candidate(shape: Shape, limitAbove: Option[Int]): Either[DeclineReason, Candidate] = shape match {
     case Shape.UnionOf(union, aggregating) => UnionDetector.detect(union, aggregating, limitAbove)
-    case Shape.GroupingSetsOf(aggregate) => groupingSets(aggregate)
-    case Shape.SlidingWindowOf => Left(SlidingWindow)
+    case Shape.GroupingSetsOf(aggregate) => ofOne(aggregate)
+    case Shape.SlidingWindowOf(aggregate) => ofOne(aggregate)
   }
 
-  private def groupingSets(aggregate: Aggregate): Either[DeclineReason, Candidate] =
+  private def ofOne(aggregate: Aggregate): Either[DeclineReason, Candidate] =
     for {
       branches <- AggregateNormalizer.branches(aggregate)
       // All sets of one Expand have one source; a filter may have emptied every set.
@@ -60,5 +60,5 @@ object Detector {
         IndexedSeq(Consumer(aggregate.output, branches.indices)),
         oneAggregate = true
       )
-    } yield GroupingSetsCandidate(aggregate, workload)
+    } yield AggregateCandidate(aggregate, workload)
 }

@@ -8,7 +8,6 @@ import org.apache.spark.sql.catalyst.expressions.{
   Attribute,
   AttributeMap,
   AttributeSet,
-  CreateNamedStruct,
   Expression,
   Literal,
   VirtualColumn
@@ -35,15 +34,18 @@ object GroupingSets {
   private val GroupingId = VirtualColumn.groupingIdName
 
   /** The chain below an Aggregate, if it ends in the Expand of grouping sets. */
-  def under(plan: LogicalPlan): Option[Chain] = plan match {
-    case e: Expand if isGroupingSets(e) =>
+  def under(plan: LogicalPlan): Option[Chain] = chain(plan, isGroupingSets)
+
+  /** The chain below an Aggregate, if it ends in an Expand of this kind. */
+  private[detect] def chain(plan: LogicalPlan, ends: Expand => Boolean): Option[Chain] = plan match {
+    case e: Expand if ends(e) =>
       Some(Chain(e, AttributeMap(e.output.map(a => a -> (a: Expression))), Nil))
     case f: Filter =>
-      under(f.child).map { c =>
+      chain(f.child, ends).map { c =>
         c.copy(conditions = c.conditions ++ conjuncts(Inlining.substitute(f.condition, c.columns)))
       }
     case p: Project =>
-      under(p.child).map { c =>
+      chain(p.child, ends).map { c =>
         c.copy(columns =
           AttributeMap(p.projectList.map { e =>
             e.toAttribute -> Inlining.substitute(Inlining.withoutAlias(e), c.columns)
@@ -51,18 +53,6 @@ object GroupingSets {
         )
       }
     case _ => None
-  }
-
-  /** Spark's plan of `window(ts, range, slide)` with slide < range: an Expand of window structs. */
-  def isSlidingWindow(plan: LogicalPlan): Boolean = plan match {
-    case e: Expand =>
-      !isGroupingSets(e) && e.projections.forall(_.exists {
-        case s: CreateNamedStruct => s.names.map(_.toString) == Seq("start", "end")
-        case _ => false
-      })
-    case f: Filter => isSlidingWindow(f.child)
-    case p: Project => isSlidingWindow(p.child)
-    case _ => false
   }
 
   /** One branch per set, less the sets that a filter on grouping columns or ids empties. */
@@ -111,7 +101,7 @@ object GroupingSets {
       }.getOrElse(false)
     }
 
-  private def isGroupingSets(expand: Expand): Boolean = expand.output.exists(_.name == GroupingId) &&
+  private[detect] def isGroupingSets(expand: Expand): Boolean = expand.output.exists(_.name == GroupingId) &&
     expand.output.zipWithIndex.exists { case (a, i) =>
       a.name == GroupingId && expand.projections.forall(_(i).isInstanceOf[Literal])
     }

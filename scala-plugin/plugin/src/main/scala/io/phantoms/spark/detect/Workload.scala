@@ -3,7 +3,7 @@ package io.phantoms.spark.detect
 import scala.collection.immutable.BitSet
 
 import io.phantoms.spark.functions.{ExecutedFunction, ExpressionCost}
-import io.phantoms.spark.model.Query
+import io.phantoms.spark.model.{KeyKind, PeriodicWindow, Query}
 import io.phantoms.spark.stats.GroupedInput
 
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
@@ -80,7 +80,23 @@ final case class Workload(
   def aggregatesOf(query: Int): Seq[Int] = numbered(query)._2
 
   /** What the queries ask for, as the chooser sees it. */
-  lazy val asked: IndexedSeq[Query] = queries.indices.map(i => Query(BitSet.fromSpecific(keysOf(i))))
+  lazy val asked: IndexedSeq[Query] = queries.zipWithIndex.map { case (q, i) =>
+    Query(
+      BitSet.fromSpecific(keysOf(i)),
+      q.window.map(w => PeriodicWindow.startingAt(w.range, w.slide, w.start))
+    )
+  }
+
+  /** The key of a query that holds slices, if it asks about windows. */
+  def sliceOf(query: Int): Option[Int] = queries(query).window.map { w =>
+    keysOf(query)(queries(query).keys.indexWhere(_.attribute.exprId == w.key.exprId))
+  }
+
+  /** What each key tells apart. */
+  lazy val kinds: IndexedSeq[KeyKind] = {
+    val slices = queries.indices.flatMap(sliceOf).toSet
+    keys.indices.map(k => if (slices(k)) KeyKind.Slice else KeyKind.Grouping)
+  }
 
   /** Columns that [[base]] computes for every row although no query may need them: their errors are raised. */
   def everyRow: Seq[Attribute] = queries.flatMap(_.everyRow).distinct
@@ -102,7 +118,7 @@ final case class Workload(
   }
 
   /** What statistics are kept and asked of. */
-  def grouped: GroupedInput = GroupedInput(base, keys, asked, aggregates.map(_.executed.function))
+  def grouped: GroupedInput = GroupedInput(base, keys, asked, aggregates.map(_.executed.function), kinds)
 
   /** The same over the input as it is read, below the Projects on top of it. */
   def groupedAsRead: GroupedInput = {

@@ -31,7 +31,8 @@ object WorkloadBuilder {
       () =>
         queries.flatMap(_.inputs).flatMap(i => Eligibility.expression(inlined(i), "an aggregate's input")).headOption,
       () => queries.flatMap(b => b.results ++ b.having).flatMap(Eligibility.expression(_, "a result")).headOption,
-      () => Option.when(queries.size < 2)(SingleAggregate)
+      // Windows are shared among themselves.
+      () => Option.when(queries.size < 2 && queries.forall(_.window.isEmpty))(SingleAggregate)
     )
     reasons.flatMap(_.apply()).nextOption() match {
       case Some(reason) => Left(reason)

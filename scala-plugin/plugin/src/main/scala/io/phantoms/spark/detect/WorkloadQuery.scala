@@ -11,6 +11,14 @@ final case class KeySlot(attribute: Attribute, expression: Expression)
 final case class FunctionSlot(attribute: Attribute, function: AggregateFunction, filter: Option[Expression])
 
 /**
+ * Sliding windows `[start + k slide, start + k slide + range)` that a query asks about, in microseconds.
+ *
+ * @param key the attribute of the key that stands for them: what rows are grouped by is where their slice begins, and what
+ *   results refer to is where a window begins
+ */
+final case class WindowSlot(key: Attribute, range: Long, slide: Long, start: Long)
+
+/**
  * One groupBy in a normal form: what [[AggregateNormalizer]] makes of a plain Aggregate and of each grouping set. It is
  * found over an input of its own; in a [[Workload]] it is over the one that all queries share.
  *
@@ -22,6 +30,7 @@ final case class FunctionSlot(attribute: Attribute, function: AggregateFunction,
  * @param rows rows of `source` that are aggregated, by a condition on the keys; groups of other rows are no result
  * @param everyRow columns of `source` that plain Spark computes for every row, whether or not anything reads them, and
  *   whose computation may fail
+ * @param window windows that it is asked about; None: all rows at once
  */
 final case class WorkloadQuery(
     source: LogicalPlan,
@@ -32,7 +41,8 @@ final case class WorkloadQuery(
     rowOnEmptyInput: Boolean,
     fromGroupingSets: Boolean,
     rows: Option[Expression] = None,
-    everyRow: Seq[Attribute] = Nil
+    everyRow: Seq[Attribute] = Nil,
+    window: Option[WindowSlot] = None
 ) {
 
   /** Everything evaluated on a row of [[source]]. */

@@ -27,7 +27,8 @@ final case class SharedMergeExec(spec: SharedSpec, output: Seq[Attribute], child
   override def outputPartitioning: Partitioning = UnknownPartitioning(child.outputPartitioning.numPartitions)
 
   override lazy val metrics: Map[String, SQLMetric] = SharedMergeExec.metrics(sparkContext) +
-    ("numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows"))
+    ("numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows")) +
+    ("windowMerges" -> SQLMetrics.createMetric(sparkContext, "merges to put windows together"))
 
   override protected def doExecute(): RDD[InternalRow] = {
     val ours = spec

@@ -11,7 +11,7 @@ import io.phantoms.spark.functions.{RowValue, StaysIf}
 import io.phantoms.spark.model.{Configuration, Problem}
 import io.phantoms.spark.physical.{SharedExchange, SharedMerge, TierExchange}
 import io.phantoms.spark.shims.SparkInternals
-import io.phantoms.spark.spec.{AggregateSpec, KeySpec, QuerySpec, RelationSpec, SharedSpec}
+import io.phantoms.spark.spec.{AggregateSpec, KeySpec, QuerySpec, RelationSpec, SharedSpec, WindowSpec}
 import io.phantoms.spark.stats.StatisticsProvider
 
 /**
@@ -62,7 +62,8 @@ object SharedAggregates {
         q.results.map(functions.bound(i, _)),
         q.having.map(functions.bound(i, _)),
         q.rowOnEmptyInput,
-        overVariables = q.rowOnEmptyInput && wholeStage
+        overVariables = q.rowOnEmptyInput && wholeStage,
+        window = q.window.map(w => WindowSpec(workload.sliceOf(i).get, w.range, w.slide, w.start))
       )
     }
     val compiled = keys ++ queries.flatMap(q => q.results ++ q.having) ++
@@ -104,7 +105,7 @@ object SharedAggregates {
     }.asInstanceOf[E]
     val stages = new StageRelations(configuration, workload, problem)
     val spec = SharedSpec(
-      keys.map(k => KeySpec(k.dataType, k.nullable)),
+      keys.zip(workload.kinds).map { case (k, kind) => KeySpec(k.dataType, k.nullable, kind) },
       aggregates.map(a => AggregateSpec(bind(a.function), a.filter.map(bind(_)))),
       stages.mapSide,
       queries,
@@ -138,7 +139,10 @@ object SharedAggregates {
         Option.when(answered.nonEmpty) {
           val merged = counting.copy(relations = relations, queries = answered.map(spec.queries).toIndexedSeq)
           val expectedRows =
-            answered.map(q => BigDecimal(problem.statistics.groups(problem.groupings(q))).toBigInt).sum
+            answered.map { q =>
+              val copies = math.max(1.0, problem.queries(q).copies)
+              BigDecimal(problem.statistics.groups(problem.groupings(q)) * copies).toBigInt
+            }.sum
           val fresh = consumer.output.map(a => AttributeReference(a.name, a.dataType, a.nullable, a.metadata)())
           SharedMerge(merged, expectedRows, fresh, exchange)
         }

@@ -21,9 +21,13 @@ private[rewrite] final class StageRelations(
 
   private def own(r: Int): RelationSpec = {
     val relation = relations(r)
+    def sharded(shardKey: BitSet): ShipSpec = {
+      require(shardKey.subsetOf(problem.dealing), s"relation $r: shards that part the slices of a group")
+      ShipSpec(shardKey.toSeq, layout(r))
+    }
     val ship = relation.placement match {
-      case Placement.Shipped(shardKey, _) => Some(ShipSpec(shardKey.toSeq, layout(r)))
-      case Placement.SecondTier(shardKey, _) => Some(ShipSpec(shardKey.toSeq, layout(r)))
+      case Placement.Shipped(shardKey, _) => Some(sharded(shardKey))
+      case Placement.SecondTier(shardKey, _) => Some(sharded(shardKey))
       case _ => None
     }
     RelationSpec(

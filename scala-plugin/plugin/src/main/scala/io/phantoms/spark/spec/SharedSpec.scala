@@ -1,6 +1,7 @@
 package io.phantoms.spark.spec
 
 import io.phantoms.spark.functions.{FieldType, RecordWidth}
+import io.phantoms.spark.model.KeyKind
 import io.phantoms.spark.stats.observed.ObservedInput
 
 import org.apache.spark.sql.catalyst.expressions.{AttributeReference, BoundReference, Expression}
@@ -8,7 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.DeclarativeAggregate
 import org.apache.spark.sql.types.DataType
 
 /** A grouping key: value `ordinal` of the inputs. */
-final case class KeySpec(dataType: DataType, nullable: Boolean) {
+final case class KeySpec(dataType: DataType, nullable: Boolean, kind: KeyKind = KeyKind.Grouping) {
   lazy val field: FieldType = FieldType.ofKey(dataType)
 }
 
@@ -53,6 +54,13 @@ final case class RelationSpec(
 )
 
 /**
+ * Windows `[start + k slide, start + k slide + range)` that a query's groups are put together for, from slices.
+ *
+ * @param slice the key that holds where a slice begins, and in the records of results where the window does
+ */
+final case class WindowSpec(slice: Int, range: Long, slide: Long, start: Long)
+
+/**
  * One query's result rows.
  *
  * @param relation the relation that answers it
@@ -60,13 +68,15 @@ final case class RelationSpec(
  * @param having rows that stay
  * @param rowOnEmptyInput one row even when no input row was seen (a plain global aggregate)
  * @param overVariables whether Spark's own plan holds the totals of this query in variables, not in a row
+ * @param window windows for which its results are asked
  */
 final case class QuerySpec(
     relation: Int,
     results: Seq[Expression],
     having: Option[Expression],
     rowOnEmptyInput: Boolean,
-    overVariables: Boolean = false
+    overVariables: Boolean = false,
+    window: Option[WindowSpec] = None
 )
 
 /**
@@ -100,6 +110,9 @@ final case class SharedSpec(
     .flatMap(_.collect { case b: BoundReference => b.ordinal }).distinct.sorted
 
   def children(relation: Int): Seq[Int] = relations.indices.filter(relations(_).parent == relation)
+
+  /** Keys of a relation by whose hash its groups may be parted: those of one window stay together. */
+  def dealing(relation: Int): Seq[Int] = relations(relation).keys.filter(keys(_).kind == KeyKind.Grouping)
 
   /** Whether blocks of a relation are merged. */
   def isReceived(relation: Int): Boolean = relations(relation).ship.isDefined && !relations(relation).derived

@@ -1,6 +1,6 @@
 package io.phantoms.spark.stats
 
-import io.phantoms.spark.model.Query
+import io.phantoms.spark.model.{KeyKind, Query}
 
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
@@ -12,10 +12,12 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
  * @param keys grouping expressions over `base`
  * @param queries what is asked, by ordinals into `keys`
  * @param functions the distinct aggregate functions as they are run, whose buffers an entry holds
+ * @param kinds what each key tells apart
  */
 final case class GroupedInput(
     base: LogicalPlan,
     keys: IndexedSeq[Expression],
     queries: IndexedSeq[Query],
-    functions: IndexedSeq[AggregateFunction]
+    functions: IndexedSeq[AggregateFunction],
+    kinds: IndexedSeq[KeyKind]
 )

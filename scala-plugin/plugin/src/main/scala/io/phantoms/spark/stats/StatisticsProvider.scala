@@ -58,7 +58,7 @@ object StatisticsProvider extends Logging {
       machine: Machine
   ): Problem = {
     val session = anySession.asInstanceOf[SparkSession]
-    val attributes = attributesOf(asked.keys)
+    val attributes = attributesOf(asked.keys).zip(asked.kinds).map { case (a, kind) => a.copy(kind = kind) }
     val queries = asked.queries.map(_.keys)
     val bounds = quietly(Option.empty[PlanBounds])(Some(PlanBounds.of(session, asked.base)))
     val found = LinearInput.of(asked.base) match {

@@ -28,7 +28,9 @@ class PhantomsConfSuite extends AnyFunSuite {
   test("defaults") {
     val (s, warnings) = settings()
     assert(warnings.isEmpty)
-    assert(s.enabled && s.groupingSets && s.multiAggregate && s.sample && !s.strict && !s.exactFloatingPoint)
+    assert(
+      s.enabled && s.groupingSets && s.multiAggregate && s.windows && s.sample && !s.strict && !s.exactFloatingPoint
+    )
     assert(s.observing == ObservingOptions(enabled = true, directory = "", minGain = 0.2))
     assert(s.chooser == "auto" && s.lftaMemory == (8L << 20) && s.minSavings == 0.1 && s.maxQueries == 256)
   }
@@ -120,12 +122,12 @@ class PhantomsConfSuite extends AnyFunSuite {
     conf.setConfString("spark.phantoms.turbo.charger.pressure", "1")
     conf.setConfString("spark.phantoms.maxQueries", "3")
     conf.setConfString("spark.phantoms.verify", "off")
-    conf.setConfString("spark.phantoms.windows.enabled", "false")
+    conf.setConfString("spark.phantoms.distinct.enabled", "false")
     val found = PhantomsConf.unknown(conf).toMap
-    val windows = "spark.phantoms.windows.enabled"
-    assert(found.keySet == Set("spark.phantoms.minSaving", "spark.phantoms.turbo.charger.pressure", windows))
-    assert(found(windows).contains("has no effect yet: windows as such are left alone"))
-    assert(PhantomsConf.all.forall(c => !c.key.endsWith(".verify") && c.key != windows))
+    val distinct = "spark.phantoms.distinct.enabled"
+    assert(found.keySet == Set("spark.phantoms.minSaving", "spark.phantoms.turbo.charger.pressure", distinct))
+    assert(found(distinct).contains("has no effect yet: DISTINCT aggregates are left alone"))
+    assert(PhantomsConf.all.forall(c => !c.key.endsWith(".verify") && c.key != distinct))
     assert(found("spark.phantoms.minSaving").contains("did you mean spark.phantoms.minSavings?"))
     assert(found("spark.phantoms.turbo.charger.pressure").contains("known keys"))
   }

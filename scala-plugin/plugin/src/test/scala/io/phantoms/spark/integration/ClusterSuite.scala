@@ -29,6 +29,7 @@ final class ClusterSuite extends AnyFunSuite with ClusterSession {
       val events = observing(_.executors.size == 2) {
         assertSame(PluginSession.union("flows"))
         assertSame(PluginSession.sets("flows", "v > 10"))
+        assertSame(PluginSession.windows("flows"))
         assertSame(
           s"select x.k, y.n from (${PluginSession.union("flows")}) x join (${PluginSession.union("flows")}) y on x.k = y.n"
         )

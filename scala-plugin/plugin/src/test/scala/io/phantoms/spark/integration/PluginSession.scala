@@ -131,6 +131,12 @@ object PluginSession {
        |union all select null, m, count(*), sum(v) from $table where $where group by m
        |union all select null, null, count(*), sum(v) from $table where $where""".stripMargin
 
+  /** Sliding windows of 60 by 25 over `v`, taken for seconds. */
+  def windows(table: String, where: String = "true"): String =
+    s"""select window.start as b, window.end as e, k, s, count(*) as n, sum(d) as total, max(m) as last
+       |from (select *, timestamp_seconds(v) as at from $table where $where)
+       |group by window(at, '60 seconds', '25 seconds'), k, s""".stripMargin
+
   def sets(table: String, where: String = "true"): String =
     s"""select k, m, s, count(*) as n, sum(v) as total, avg(d) as mean, max(s) as last from $table where $where
        |group by grouping sets ((k, m), (k, s), (k), (s), ())""".stripMargin

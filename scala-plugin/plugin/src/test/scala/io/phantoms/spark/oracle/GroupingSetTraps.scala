@@ -119,9 +119,6 @@ trait GroupingSetTraps extends DifferentialSuite { this: AnyFunSuite =>
   shares("tumbling windows with an offset")(
     "select w.start, w.end, b, sum(c) from (select window(tn, '90 minutes', '90 minutes', '10 minutes') w, b, c from t) group by grouping sets ((w, b), (w), (b))"
   )
-  declines("negative: sliding windows", "SLIDING_WINDOW")(
-    "select window(ts, '2 hours', '1 hour') w, count(*) from t group by window(ts, '2 hours', '1 hour')"
-  )
   declines("negative: a collated key", "UNSUPPORTED_KEY_TYPE")(
     "select k, a, count(*) from (select b collate UTF8_LCASE k, a from t) group by cube(k, a)"
   )

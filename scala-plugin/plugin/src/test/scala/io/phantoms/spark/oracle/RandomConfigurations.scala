@@ -55,7 +55,7 @@ object RandomConfigurations {
       .filter(c => parents(c) == i && placements(c) == Placement.Derived).flatMap(c => c +: derivedBelow(c))
     Configuration(ordered.indices.map { i =>
       def sharded(placed: (BitSet, Int) => Placement): Placement = {
-        val legal = derivedBelow(i).map(ordered(_)._1).foldLeft(ordered(i)._1)(_ & _)
+        val legal = derivedBelow(i).map(ordered(_)._1).foldLeft(ordered(i)._1 & problem.dealing)(_ & _)
         val key = if (random.nextInt(3) == 0) legal else legal.filter(_ => random.nextInt(2) == 0)
         placed(key, if (key.isEmpty) 1 else 1 + random.nextInt(5))
       }

@@ -8,7 +8,11 @@ import org.apache.spark.sql.types._
 final class RandomQueries(table: RandomTable, random: Random) {
 
   def next(): String = {
-    val query = if (random.nextBoolean()) sets(random.nextInt(4) > 0) else union()
+    val query = random.nextInt(5) match {
+      case 0 if times.nonEmpty => windows()
+      case 1 | 2 => sets(random.nextInt(4) > 0)
+      case _ => union()
+    }
     random.nextInt(8) match {
       case 0 => s"select * from ($query) where ${outerFilter(query)}"
       case 1 => s"select count(*) from ($query limit ${1 + random.nextInt(50)})"
@@ -124,6 +128,32 @@ final class RandomQueries(table: RandomTable, random: Random) {
     ))
     val named = (keys ++ aggregates).zipWithIndex.map { case (e, i) => s"$e c$i" }
     s"select $ids${(named :+ "count(*) cnt").mkString(", ")} from ${table.view}${where()} group by $grouping$having"
+  }
+
+  private val times = table.columns.filter(c => c.dataType == TimestampType || c.dataType == TimestampNTZType)
+
+  /** Sliding windows: one groupBy, or several over windows of their own and over none. */
+  private def windows(): String = {
+    val measures = Vector.fill(random.nextInt(4))(aggregate(pick(families)))
+    val filter = where()
+    val branches = Vector.fill(pick(Vector(1, 1, 1, 2, 3))) {
+      val (time, slide) = (pick(times).name, 1 + random.nextInt(90))
+      val range = slide * (2 + random.nextInt(4)) - pick(Vector(0, 0, random.nextInt(slide)))
+      val offset = maybe(3)(s", '${random.nextInt(100) - 30} minutes'")
+      val window = s"window($time, '$range minutes', '$slide minutes'$offset)"
+      val keys = if (random.nextInt(3) == 0) Vector.empty
+      else some(table.keys, 2).map(keyExpression).distinct
+        .filterNot(_.startsWith("window("))
+      val out = s"${pick(Vector("window.start", "window.end"))} c0" +: Vector.tabulate(2)(i =>
+        if (i < keys.size) s"cast(${keys(i)} as string) k$i" else s"cast(null as string) k$i"
+      )
+      val shown = out ++ measures.zipWithIndex.map { case (m, i) => s"$m m$i" } :+ "count(*) cnt"
+      val having = maybe(5)(" having " + pick(
+        Vector("count(*) > 1", "window.start > timestamp'1970-01-02 00:00:00'", "hour(window.end) % 2 = 0")
+      ))
+      s"select ${shown.mkString(", ")} from ${table.view}$filter group by ${(window +: keys).mkString(", ")}$having"
+    }
+    branches.mkString(" union all ")
   }
 
   /** Keys are put out as strings, so that branches may have any. */

@@ -45,6 +45,9 @@ class RandomUnionTrapsSuite extends RandomTraps with OneOfTwo with UnionTraps {
   override protected def place: Int = 1
 }
 
+class WindowTrapsSuite extends TrapVariants with WindowTraps
+class RandomWindowTrapsSuite extends RandomTraps with WindowTraps
+
 /** Each trap of aggregates runs in [[AggregateTrapsSuite]] and in one of these. */
 trait OtherAggregateTraps extends SharesTests with TrapTables {
   override protected def places: Int = 4

@@ -119,6 +119,13 @@ final class MergeOnDiskSuite extends AnyFunSuite with BeforeAndAfterAll {
     check("select a, b, c, count(*) n, sum(v) s, sum(d) sd, min(b) mb, grouping_id() g from t group by cube(a, b, c)")
   }
 
+  test("sliding windows: the slices of a group stay together on disk") {
+    check(
+      """select window(at, '70 seconds', '30 seconds') w, a, b, count(*) n, sum(d) sd, min(b) mb
+        |from (select *, timestamp_seconds(v % 100) at from t) group by window(at, '70 seconds', '30 seconds'), a, b""".stripMargin
+    )
+  }
+
   test("groups that were merged on disk are observed, each once") {
     val files = java.nio.file.Files.createTempDirectory("phantoms-disk").resolve("t").toString
     spark.conf.set("spark.phantoms.enabled", "false")

@@ -63,7 +63,7 @@ private[search] final class DerivationBuilder(graph: FeedingGraph, model: CostMo
 
   /** Writing a node's results. */
   def emitWork(node: Int): Double =
-    if (graph.isPhantom(node)) 0.0 else model.emitWork(graph.groups(node), graph.queries(node).size)
+    if (graph.isPhantom(node)) 0.0 else model.emitWork(graph.groups(node), graph.queries(node))
 
   /** Adds derived phantoms that hold the shard key as long as one saves more merging than it costs. */
   def withPhantoms(derivation: Derivation, shardKey: BitSet): Derivation = {

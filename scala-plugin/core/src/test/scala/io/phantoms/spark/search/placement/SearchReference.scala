@@ -30,7 +30,7 @@ private[placement] final class SearchReference(problem: Problem, allocation: Spa
     val ordered = widestFirst(nodes)
     val parents = ordered.map(n => cheapest(root +: ordered, n).get)
     val work = ordered.zip(parents).map { case (n, p) =>
-      model.deriveWork(groups(p), tableBytes(n, busy)) + model.emitWork(groups(n), graph.queriesOf(n).size)
+      model.deriveWork(groups(p), tableBytes(n, busy)) + model.emitWork(groups(n), graph.queriesOf(n))
     }.sum
     Derivation(root, ordered, parents, busy, work)
   }
@@ -110,7 +110,7 @@ private[placement] final class SearchReference(problem: Problem, allocation: Spa
       val answers = shipped.nonEmpty && (!graph.isPhantom(n) || own.exists(_.derivation.nodes.nonEmpty))
       val reduce =
         if (!answers) 0.0
-        else merge + model.emitWork(groups(n), graph.queriesOf(n).size) + own.fold(0.0)(_.derivation.work)
+        else merge + model.emitWork(groups(n), graph.queriesOf(n)) + own.fold(0.0)(_.derivation.work)
       val fedFrom = second.filter(_.source == n).sortBy(s => graph.rank(s.root))
       val key = own.fold(graph.keys(n))(_.shardKey)
       val feeds = feedsOf(own.fold(Derivation(n, busy))(_.derivation), key, shards(n, key), busy, fedFrom)
@@ -151,7 +151,7 @@ private[placement] final class SearchReference(problem: Problem, allocation: Spa
         (made + model.tierWork(entries, partials, partials * bytes / busy, bytes), partials)
       }.minBy(_._1)
       val merge = model.tierMergeWork(partials, tableBytes(n, s.busyShards)) +
-        model.emitWork(groups(n), graph.queriesOf(n).size) + s.derivation.work
+        model.emitWork(groups(n), graph.queriesOf(n)) + s.derivation.work
       (there :+ ((n, 0.0, partials)), done :+ ((work, merge, s.busyShards)))
     }._2
   }

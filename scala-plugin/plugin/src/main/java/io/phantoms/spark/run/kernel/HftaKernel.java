@@ -32,6 +32,9 @@ public abstract class HftaKernel {
   /** Records merged from a parent relation instead of being received. */
   public long derived;
 
+  /** Records merged to put windows together. */
+  public long combined;
+
   /** Result rows written. */
   public long emitted;
 
@@ -140,7 +143,10 @@ public abstract class HftaKernel {
   /** Adds a record, in its relation's layout, to a block. Answers whether the block is full. */
   public abstract boolean append(int relation, BlockBuilder block, long[] record, int from);
 
-  /** A hash of a record's key that depends on its content only. */
+  /** Merges the buffers of a record into those of another one of this relation, whatever their keys. */
+  public abstract void combine(int relation, long[] into, int at, long[] record, int from);
+
+  /** A hash of those keys of a record that deal groups out; it depends on their content only. */
   public abstract long contentHash(int relation, long[] record, int from);
 
   /** The shard of a record of a relation that is shipped again. */

@@ -29,6 +29,7 @@ final class HftaCode(spec: SharedSpec) {
 
   def generate(): (CodeAndComment, Array[Any]) = {
     val derived = complete.filter(spec.relations(_).derived)
+    val combined = complete.filter(r => spec.queries.exists(q => q.relation == r && q.window.nonEmpty))
     val methods = complete.map(merge) ++ derived.map(derive) ++ complete.map(append) ++ complete.map(initialize) ++
       spec.queries.indices.map(emit) ++ remaps.map(remap) ++ complete.map(contentHash) ++ reshipped.map(shard)
     val body =
@@ -51,6 +52,9 @@ final class HftaCode(spec: SharedSpec) {
          |  }
          |  protected void deriveAll(int child, $table g, long[] s, int count) {
          |    switch (child) { ${cases(derived, r => s"deriveAll_$r(g, s, count);")} }
+         |  }
+         |  public void combine(int relation, long[] t, int o, long[] s, int a) {
+         |    switch (relation) { ${cases(combined, r => s"hit_$r(t, o, s, a);")} }
          |  }
          |  public void initialize(int relation, long[] t) {
          |    switch (relation) { ${cases(complete, r => s"initialize_$r(t);")} }
@@ -112,7 +116,7 @@ final class HftaCode(spec: SharedSpec) {
   private def contentHash(r: Int): String =
     s"""
        |private long contentHash_$r(long[] t, int o) {
-       |  return $hashing.finish(${records(r).shardHash(spec.relations(r).keys, "t", "o")});
+       |  return $hashing.finish(${records(r).shardHash(spec.dealing(r), "t", "o")});
        |}""".stripMargin
 
   private def shard(r: Int): String = {

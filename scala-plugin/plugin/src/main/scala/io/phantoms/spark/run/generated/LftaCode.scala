@@ -2,7 +2,7 @@ package io.phantoms.spark.run.generated
 
 import io.phantoms.spark.functions.{ExpressionCost, FieldType, StaysIf}
 import io.phantoms.spark.run.kernel.LftaKernel
-import io.phantoms.spark.spec.{KeySpec, RowSteps, SharedSpec, ShipSpec}
+import io.phantoms.spark.spec.{RowSteps, SharedSpec, ShipSpec}
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
@@ -256,7 +256,7 @@ final class LftaCode(
 
   /** Evaluates a key: (code, Java text of its bits, Java text of its null test). */
   private def evaluateKey(k: Int): (String, String, Option[String]) = {
-    val KeySpec(_, nullable) = spec.keys(k)
+    val nullable = spec.keys(k).nullable
     val field = spec.keys(k).field
     val (code, isNull, value) = field match {
       case _: FieldType.RowField =>

@@ -15,7 +15,7 @@ import org.apache.spark.sql.catalyst.expressions._
 final class InterpretedHfta(spec: SharedSpec) extends HftaKernel {
   private val records = spec.layouts.map(new RecordAccess(spec, _)).toArray
   private val strides = spec.layouts.map(_.stride).toArray
-  private val keys = spec.relations.map(_.keys.toArray).toArray
+  private val keys = spec.relations.indices.map(spec.dealing(_).toArray).toArray
   private val shardKeys = spec.relations.map(_.ship.fold(Seq.empty[Int])(_.shardKey).toArray).toArray
   private val shards = spec.relations.map(_.ship.fold(1)(_.partitions.size)).toArray
   private val aggregates = new InterpretedAggregates(spec, 0)
@@ -73,6 +73,9 @@ final class InterpretedHfta(spec: SharedSpec) extends HftaKernel {
     records(child).copyBuffers(y, 0, parent, s, a)
     y
   }
+
+  override def combine(relation: Int, t: Array[Long], o: Int, s: Array[Long], a: Int): Unit =
+    aggregates.merge(records(relation), t, o, records(relation), s, a, dictionary)
 
   override protected def remap(relation: Int, record: Array[Long], from: Int, ids: Array[Int]): Unit =
     records(relation).rewriteIds(record, from, ids(_))

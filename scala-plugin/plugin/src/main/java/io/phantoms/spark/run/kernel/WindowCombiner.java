@@ -1,0 +1,206 @@
+package io.phantoms.spark.run.kernel;
+
+import io.phantoms.spark.table.RecordSort;
+
+/**
+ * Puts sliding windows together from slices: records of one relation, of which a key word holds where its slice begins,
+ * become records of windows, where it holds where the window does.
+ *
+ * Slices of a group come in the order of time. Two stacks hold those of the window: what leaves first is on top of one
+ * that holds suffixes already merged, what came last is one sum; a slice is merged into at most one of each, and a window is
+ * one merge of the two (DABA's forerunner; runtime rules: at most three merges a slice and one a window).
+ */
+public final class WindowCombiner {
+  private final HftaKernel kernel;
+  private final int relation;
+  private final long[] records;
+  private final int count;
+  private final int stride;
+  private final int[] groupWords;
+  private final long[] groupMasks;
+  private final int sliceWord;
+  private final long range;
+  private final long slide;
+  private final long phase;
+
+  /** The record of the window at hand; its slice is the window's begin. */
+  public final long[] window;
+
+  /** Slices of the group that are in the window as they came: {@code back} is their sum. */
+  private int backFrom;
+
+  private int backUntil;
+  private final long[] back;
+  private boolean backEmpty = true;
+
+  /** Suffix sums of the slices before those, the one that leaves first on top. */
+  private long[] front = new long[0];
+
+  private int frontSize;
+
+  /** The group at hand is {@code [at, end)}; {@code next} is its first slice that has not come yet. */
+  private int end;
+
+  private int next;
+  private long begin;
+
+  /**
+   * @param groupWords words of a record that tell groups apart, with the bits that count
+   * @param phase a window begins at it
+   */
+  public WindowCombiner(
+      HftaKernel kernel,
+      int relation,
+      int stride,
+      int[] groupWords,
+      long[] groupMasks,
+      int sliceWord,
+      long range,
+      long slide,
+      long phase) {
+    this.kernel = kernel;
+    this.relation = relation;
+    this.records = kernel.table(relation).records;
+    this.count = kernel.table(relation).size;
+    this.stride = stride;
+    this.groupWords = groupWords;
+    this.groupMasks = groupMasks;
+    this.sliceWord = sliceWord;
+    this.range = range;
+    this.slide = slide;
+    this.phase = Math.floorMod(phase, slide);
+    this.window = new long[stride];
+    this.back = new long[stride];
+    int n = groupWords.length;
+    int[] words = java.util.Arrays.copyOf(groupWords, n + 1);
+    long[] masks = java.util.Arrays.copyOf(groupMasks, n + 1);
+    words[n] = sliceWord;
+    masks[n] = -1L;
+    new RecordSort(records, stride, words, masks).sort(count);
+  }
+
+  /** Makes {@link #window} the next one, and answers whether there is one. */
+  public boolean advance() {
+    while (true) {
+      begin += slide;
+      leave();
+      if (frontSize == 0 && backEmpty) {
+        if (next == end) {
+          if (end == count) {
+            return false;
+          }
+          open();
+        }
+        // Between this window and the next slice there may be many without one.
+        begin = firstWindowOf(slice(next));
+      }
+      come();
+      if (frontSize > 0 || !backEmpty) {
+        merge();
+        return true;
+      }
+    }
+  }
+
+  private long slice(int record) {
+    return records[record * stride + sliceWord];
+  }
+
+  /** Where the first window begins that a slice is in, or where the next one does if it is in none. */
+  private long firstWindowOf(long slice) {
+    long after = slice - range;
+    return after + slide - Math.floorMod(after - phase, slide);
+  }
+
+  private void open() {
+    next = end;
+    end++;
+    while (end < count && sameGroup(next, end)) {
+      end++;
+    }
+    backFrom = next;
+    backUntil = next;
+  }
+
+  private boolean sameGroup(int a, int b) {
+    for (int w = 0; w < groupWords.length; w++) {
+      int word = groupWords[w];
+      if (((records[a * stride + word] ^ records[b * stride + word]) & groupMasks[w]) != 0) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Slices that begin before the window does. */
+  private void leave() {
+    while (true) {
+      if (frontSize == 0 && !backEmpty && slice(backFrom) < begin) {
+        flip();
+      }
+      if (frontSize == 0 || frontSlice() >= begin) {
+        return;
+      }
+      frontSize--;
+    }
+  }
+
+  private long frontSlice() {
+    return front[(frontSize - 1) * stride + sliceWord];
+  }
+
+  /** All that came becomes suffix sums; those that have left already are not worth a merge. */
+  private void flip() {
+    int size = backUntil - backFrom;
+    if (front.length < size * stride) {
+      front = new long[Math.max(size, Math.min(2 * size, Integer.MAX_VALUE / stride - 1)) * stride];
+    }
+    for (int i = backUntil - 1; i >= backFrom && slice(i) >= begin; i--) {
+      int at = frontSize * stride;
+      System.arraycopy(records, i * stride, front, at, stride);
+      if (frontSize > 0) {
+        kernel.combine(relation, front, at, front, at - stride);
+        kernel.combined++;
+      }
+      frontSize++;
+    }
+    backFrom = backUntil;
+    backEmpty = true;
+  }
+
+  /** Slices that begin before the window ends. */
+  private void come() {
+    while (next < end && slice(next) - begin < range) {
+      if (slice(next) < begin) {
+        // In no window: where these do not meet.
+        next++;
+        backFrom = next;
+        backUntil = next;
+        continue;
+      }
+      if (backEmpty) {
+        System.arraycopy(records, next * stride, back, 0, stride);
+        backFrom = next;
+        backEmpty = false;
+      } else {
+        kernel.combine(relation, back, 0, records, next * stride);
+        kernel.combined++;
+      }
+      next++;
+      backUntil = next;
+    }
+  }
+
+  private void merge() {
+    if (frontSize == 0) {
+      System.arraycopy(back, 0, window, 0, stride);
+    } else {
+      System.arraycopy(front, (frontSize - 1) * stride, window, 0, stride);
+      if (!backEmpty) {
+        kernel.combine(relation, window, 0, back, 0);
+        kernel.combined++;
+      }
+    }
+    window[sliceWord] = begin;
+  }
+}
