@@ -155,9 +155,11 @@ private[spark] final class CostModel(problem: Problem) {
 
   /** Elapsed time of plain Spark: each query reads, aggregates partially and shuffles on its own. */
   def noSharing: Double = rows * problem.plainRowWork / parallelism + problem.queries.iterator.map { q =>
-    // Plain Spark puts a row into each window that it is in.
+    // Plain Spark puts a row that a query wants into each window that it is in.
+    val wanted = rows * problem.selectivity(q)
     val copies = math.max(1.0, q.copies)
-    alone(q.keys, rows * copies, math.min(rows, math.max(1.0, problem.statistics.groups(q.keys))) * copies)
+    val groups = math.min(math.max(1.0, wanted), math.max(1.0, problem.statistics.groups(q.keys)))
+    (rows - wanted) * machine.scanRow / parallelism + alone(q.keys, wanted * copies, groups * copies)
   }.sum
 
   /** Elapsed time of plain Spark for one query by `keys`, over so many rows with so many groups. */

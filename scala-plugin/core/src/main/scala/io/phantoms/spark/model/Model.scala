@@ -91,9 +91,17 @@ final case class Problem(
 ) {
   require(queries.forall(_.keys.forall(a => a >= 0 && a < attributes.size)), "a query names an unknown attribute")
 
-  /** Whether a query's keys hold all that it asks for: that a window is answered from slices, for one. */
-  def isKeyed(query: Query): Boolean =
-    query.predicate.isEmpty && (query.window.isEmpty || query.keys.exists(attributes(_).kind == KeyKind.Slice))
+  /** Whether a query's keys hold all that it asks for: a slice for windows, a signature for a predicate. */
+  def isKeyed(query: Query): Boolean = {
+    def has(kind: KeyKind) = query.keys.exists(attributes(_).kind == kind)
+    (query.window.isEmpty || has(KeyKind.Slice)) && (query.predicate.isEmpty || has(KeyKind.Signature))
+  }
+
+  /** The part of the rows that a query wants. */
+  def selectivity(query: Query): Double = query.predicate.fold(1.0) { p =>
+    val all = statistics.signatures.iterator.map(_._2).sum
+    if (all == 0) 1.0 else statistics.signatures.iterator.collect { case (b, n) if b(p) => n }.sum.toDouble / all
+  }
 
   /** The grouping of each query. */
   val groupings: IndexedSeq[BitSet] = queries.map(_.keys)

@@ -31,6 +31,7 @@ final case class PhantomsSettings(
     groupingSets: Boolean,
     multiAggregate: Boolean,
     windows: Boolean,
+    predicates: Boolean,
     sample: Boolean,
     sampleRows: Int,
     machine: MachineOfConstants = MachineOfConstants(),
@@ -145,6 +146,10 @@ object PhantomsConf {
     )
     .version(Since).booleanConf.createWithDefault(true)
 
+  val PredicatesEnabled = SQLConf.buildConf("spark.phantoms.predicates.enabled")
+    .doc("Whether groupBys of one union that read one input under different filters are shared.")
+    .version(Since).booleanConf.createWithDefault(true)
+
   val SampleEnabled = SQLConf.buildConf("spark.phantoms.stats.sample.enabled")
     .doc("Whether a bounded sample of an input may be read while planning, to estimate rows and groups.")
     .version(Since).booleanConf.createWithDefault(true)
@@ -199,7 +204,6 @@ object PhantomsConf {
 
   /** Switches that the design has and that nothing reads yet, with what is left alone meanwhile. */
   private val later = Map(
-    "predicates.enabled" -> "groupBys with different predicates",
     "distinct.enabled" -> "DISTINCT aggregates",
     "streaming.enabled" -> "streaming plans"
   ).map { case (key, what) => s"$Prefix$key" -> what }
@@ -222,6 +226,7 @@ object PhantomsConf {
     GroupingSetsEnabled,
     MultiAggregateEnabled,
     WindowsEnabled,
+    PredicatesEnabled,
     SampleEnabled,
     SampleRows,
     ObserveStats,
@@ -253,6 +258,7 @@ object PhantomsConf {
       groupingSets = value(GroupingSetsEnabled.key, conf.getConf(GroupingSetsEnabled), true),
       multiAggregate = value(MultiAggregateEnabled.key, conf.getConf(MultiAggregateEnabled), true),
       windows = value(WindowsEnabled.key, conf.getConf(WindowsEnabled), true),
+      predicates = value(PredicatesEnabled.key, conf.getConf(PredicatesEnabled), true),
       sample = value(SampleEnabled.key, conf.getConf(SampleEnabled), true),
       sampleRows = value(SampleRows.key, conf.getConf(SampleRows), SamplingOptions.DefaultRows),
       machine = machine(conf, warn),

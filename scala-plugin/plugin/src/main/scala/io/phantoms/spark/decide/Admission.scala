@@ -41,7 +41,9 @@ object Admission {
     def slides = workload.queries.exists(_.window.nonEmpty)
     def addsFloats = workload.aggregates.exists(a => SharedFunction.of(a.function).exists(_.addsFloats(a.function)))
     val queries = workload.queries.size
+    def filtered = workload.queries.exists(_.predicate.nonEmpty)
     if (!settings.windows && slides) Some(Disabled(PhantomsConf.WindowsEnabled.key))
+    else if (!settings.predicates && filtered) Some(Disabled(PhantomsConf.PredicatesEnabled.key))
     else if (settings.exactFloatingPoint && addsFloats) Some(ExactFloatingPoint)
     else if (queries > settings.maxQueries) Some(TooManyQueries(queries, settings.maxQueries))
     else None

@@ -40,8 +40,11 @@ object UnionDetector {
     val members = normalised.collect { case (i, Right(queries)) => Member(i, queries) }
     val empty = members.filter(m => m.queries.forall(isEmpty)).map(_.ordinal).toSet
     val live = members.filterNot(m => empty(m.ordinal))
-    val groups = live.foldLeft(Vector.empty[Group])(add)
-    val (several, alone) = groups.partition(_.members.map(_.queries.size).sum > 1)
+    val (shared, single) = live.foldLeft(Vector.empty[Group])(add).partition(_.members.map(_.queries.size).sum > 1)
+    val (several, alone) = {
+      val (relaxed, rest) = underFilters(single)
+      (shared ++ relaxed, rest)
+    }
     // What is to be computed is the operator's whole output only if nothing else stays under the union.
     val whole = several.size == 1 && live.size + empty.size == children.size && alone.isEmpty
     val tried = several.map { g =>
@@ -77,6 +80,45 @@ object UnionDetector {
         val old = groups(i)
         groups.updated(i, Group(m.plan, old.members :+ moved, old.originals ++ member.queries))
       case None => groups :+ Group(source, Vector(member), member.queries.toVector)
+    }
+  }
+
+  /** GroupBys that are alone because of their filters: those that would share an input without them, and the rest. */
+  private def underFilters(single: Vector[Group]): (Vector[Group], Vector[Group]) = {
+    val found = single.map(g => g -> Predicates.filtered(g.base))
+    val merged = found.foldLeft(Vector.empty[Unfiltered]) {
+      case (made, (g, Some(f))) =>
+        val query = g.members.head.queries.head
+        val into = made.iterator.zipWithIndex.flatMap { case (u, i) =>
+          InputAlignment.merge(u.input, f.input).map(m => (i, m))
+        }.nextOption()
+        into match {
+          case Some((i, m)) =>
+            val entry = (g, query.onSource(m.plan, m.translate), f.condition.map(m.translate))
+            made.updated(i, Unfiltered(m.plan, made(i).parts :+ entry))
+          case None => made :+ Unfiltered(f.input, Vector((g, query.copy(source = f.input), f.condition)))
+        }
+      case (made, _) => made
+    }.filter(_.parts.size > 1)
+    val taken = merged.flatMap(_.parts.map(_._1))
+    (merged.map(_.group), single.filterNot(g => taken.exists(_ eq g)))
+  }
+
+  /** GroupBys over one input, each with the filter that it had. */
+  private final case class Unfiltered(
+      input: LogicalPlan,
+      parts: Vector[(Group, WorkloadQuery, Option[Expression])]
+  ) {
+    def group: Group = {
+      val base = Predicates.hull(input, parts.map(_._3))
+      Group(
+        base,
+        parts.map { case (g, query, condition) =>
+          val over = query.copy(source = base)
+          Member(g.members.head.ordinal, Seq(condition.fold(over)(Predicates.under(over, _))))
+        },
+        parts.flatMap(_._1.originals)
+      )
     }
   }
 

@@ -83,19 +83,30 @@ final case class Workload(
   lazy val asked: IndexedSeq[Query] = queries.zipWithIndex.map { case (q, i) =>
     Query(
       BitSet.fromSpecific(keysOf(i)),
-      q.window.map(w => PeriodicWindow.startingAt(w.range, w.slide, w.start))
+      q.window.map(w => PeriodicWindow.startingAt(w.range, w.slide, w.start)),
+      predicateOf(i).map(predicates.indexOf(_))
     )
   }
 
   /** The key of a query that holds slices, if it asks about windows. */
-  def sliceOf(query: Int): Option[Int] = queries(query).window.map { w =>
-    keysOf(query)(queries(query).keys.indexWhere(_.attribute.exprId == w.key.exprId))
-  }
+  def sliceOf(query: Int): Option[Int] = queries(query).window.map(w => keyOf(query, w.key))
+
+  /** The key of a query that says whether its predicate holds, if it has one. */
+  def predicateOf(query: Int): Option[Int] = queries(query).predicate.map(keyOf(query, _))
+
+  /** Keys that are predicates of queries. */
+  lazy val predicates: IndexedSeq[Int] = queries.indices.flatMap(predicateOf).distinct
+
+  private def keyOf(query: Int, slot: Attribute): Int =
+    keysOf(query)(queries(query).keys.indexWhere(_.attribute.exprId == slot.exprId))
 
   /** What each key tells apart. */
   lazy val kinds: IndexedSeq[KeyKind] = {
     val slices = queries.indices.flatMap(sliceOf).toSet
-    keys.indices.map(k => if (slices(k)) KeyKind.Slice else KeyKind.Grouping)
+    val signatures = predicates.toSet
+    keys.indices.map { k =>
+      if (slices(k)) KeyKind.Slice else if (signatures(k)) KeyKind.Signature else KeyKind.Grouping
+    }
   }
 
   /** Columns that [[base]] computes for every row although no query may need them: their errors are raised. */
@@ -118,7 +129,7 @@ final case class Workload(
   }
 
   /** What statistics are kept and asked of. */
-  def grouped: GroupedInput = GroupedInput(base, keys, asked, aggregates.map(_.executed.function), kinds)
+  def grouped: GroupedInput = GroupedInput(base, keys, asked, aggregates.map(_.executed.function), kinds, predicates)
 
   /** The same over the input as it is read, below the Projects on top of it. */
   def groupedAsRead: GroupedInput = {

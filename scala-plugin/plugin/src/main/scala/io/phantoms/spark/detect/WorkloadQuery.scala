@@ -31,6 +31,7 @@ final case class WindowSlot(key: Attribute, range: Long, slide: Long, start: Lon
  * @param everyRow columns of `source` that plain Spark computes for every row, whether or not anything reads them, and
  *   whose computation may fail
  * @param window windows that it is asked about; None: all rows at once
+ * @param predicate the key that says of a group whether its rows are wanted; None: all are
  */
 final case class WorkloadQuery(
     source: LogicalPlan,
@@ -42,7 +43,8 @@ final case class WorkloadQuery(
     fromGroupingSets: Boolean,
     rows: Option[Expression] = None,
     everyRow: Seq[Attribute] = Nil,
-    window: Option[WindowSlot] = None
+    window: Option[WindowSlot] = None,
+    predicate: Option[Attribute] = None
 ) {
 
   /** Everything evaluated on a row of [[source]]. */

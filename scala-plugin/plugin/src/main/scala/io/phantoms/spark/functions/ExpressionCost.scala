@@ -52,6 +52,7 @@ object ExpressionCost {
   def canFail(e: Expression): Boolean = e.exists {
     case _: Attribute | _: BoundReference | _: RowValue | _: Literal | _: Alias | _: StaysIf | _: Remembered => false
     case _: IsNotNull | _: IsNull | _: And | _: Or | _: Not | _: BinaryComparison => false
+    case _: In | _: InSet | _: StringPredicate | _: Coalesce | _: If | _: CaseWhen | _: IsNaN => false
     case _: KnownFloatingPointNormalized | _: NormalizeNaNAndZero => false
     case c: Cast => !(isPrimitive(c.dataType) && Cast.canUpCast(c.child.dataType, c.dataType))
     case _ => true

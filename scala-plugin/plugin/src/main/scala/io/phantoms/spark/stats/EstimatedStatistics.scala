@@ -24,6 +24,7 @@ import io.phantoms.spark.stats.observed.ObservedInput
  * @param depthFlowLengths l_a at depths 2, 3, ... of a feeding tree; the last one holds further down
  * @param observing what an execution has to know to keep what it finds out; None: it keeps nothing
  * @param revision of the observations that went in
+ * @param signatures as in [[Statistics.signatures]]
  */
 final class EstimatedStatistics(
     val rowCount: Estimate,
@@ -36,7 +37,8 @@ final class EstimatedStatistics(
     depthFlowLengths: IndexedSeq[Double] = Vector.empty,
     val observing: Option[ObservedInput] = None,
     override val revision: Long = 0L,
-    bound: BitSet => Option[Estimate] = _ => None
+    bound: BitSet => Option[Estimate] = _ => None,
+    override val signatures: Seq[(BitSet, Long)] = Nil
 ) extends Statistics {
   private val settled = mutable.HashMap.empty[BitSet, Estimate]
   private val flows = mutable.HashMap.empty[BitSet, Estimate]

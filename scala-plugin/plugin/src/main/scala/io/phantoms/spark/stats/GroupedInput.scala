@@ -13,11 +13,13 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
  * @param queries what is asked, by ordinals into `keys`
  * @param functions the distinct aggregate functions as they are run, whose buffers an entry holds
  * @param kinds what each key tells apart
+ * @param predicates ordinals into `keys` of those that are predicates; queries name them by their place here
  */
 final case class GroupedInput(
     base: LogicalPlan,
     keys: IndexedSeq[Expression],
     queries: IndexedSeq[Query],
     functions: IndexedSeq[AggregateFunction],
-    kinds: IndexedSeq[KeyKind]
+    kinds: IndexedSeq[KeyKind],
+    predicates: IndexedSeq[Int]
 )

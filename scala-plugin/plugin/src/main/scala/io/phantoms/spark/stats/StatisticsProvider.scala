@@ -62,7 +62,8 @@ object StatisticsProvider extends Logging {
     val queries = asked.queries.map(_.keys)
     val bounds = quietly(Option.empty[PlanBounds])(Some(PlanBounds.of(session, asked.base)))
     val found = LinearInput.of(asked.base) match {
-      case Some(input) => ofInput(session, input, asked.keys, queries, sampling, observing, known, bounds)
+      case Some(input) =>
+        ofInput(session, input, asked.keys, queries, sampling, observing, known, bounds, asked.predicates)
       case None => other(session, asked, queries, bounds)
     }
     Problem(
@@ -130,6 +131,7 @@ object StatisticsProvider extends Logging {
   /**
    * @param workloadKeys over the output of the input; `queries` are ordinals into them
    * @param bounds what these keys can hold
+   * @param predicates as in [[GroupedInput]]
    */
   private[spark] def ofInput(
       session: SparkSession,
@@ -139,7 +141,8 @@ object StatisticsProvider extends Logging {
       sampling: SamplingOptions,
       observing: ObservingOptions,
       sources: KnownStatistics,
-      bounds: Option[PlanBounds] = None
+      bounds: Option[PlanBounds] = None,
+      predicates: IndexedSeq[Int] = Vector.empty
   ): Found = {
     val keys = workloadKeys.map(input.overLeaf)
     val names = keys.map(input.canonical)
@@ -197,7 +200,8 @@ object StatisticsProvider extends Logging {
       observed.fold(IndexedSeq.empty[Double])(_.depthFlowLengths),
       observed.map(_.input),
       observed.fold(0L)(_.revision),
-      bound
+      bound,
+      sample.fold(oneEach(predicates))(_.signatures(predicates.map(names)))
     )
     val partitions = quietly(session.sparkContext.defaultParallelism)(InputSize.partitions(session, input, sample))
     Found(statistics, partitions, sampled)
@@ -293,10 +297,14 @@ object StatisticsProvider extends Logging {
       distinct.flowLength,
       queries.filter(_.nonEmpty),
       Seq(s"no sample: $NotLinear"),
-      bound = bound
+      bound = bound,
+      signatures = oneEach(asked.predicates)
     )
     Found(statistics, math.max(1, session.sparkContext.defaultParallelism), Left(NotLinear))
   }
+
+  /** Nothing is known of predicates: each row of their hull is taken to satisfy one, each of them as often. */
+  private def oneEach(predicates: IndexedSeq[Int]): Seq[(BitSet, Long)] = predicates.indices.map(BitSet(_) -> 1L)
 
   /** The most groups of sets of these keys. */
   private def boundOf(keys: IndexedSeq[Expression], bounds: Option[PlanBounds]): BitSet => Option[Estimate] =

@@ -95,7 +95,7 @@ trait DifferentialSuite extends BeforeAndAfterAll with Assertions { this: Suite 
       try {
         val actual = withConf(v.confs: _*)(shared(build))
         val context = s"variant: ${v.label}\n$clue\n${actual.plan}"
-        assert(actual.isShared, s"not shared\n$context")
+        assert(actual.isShared, s"not shared\n${actual.result.left.getOrElse("")}\n$context")
         same(expected, actual, ordered, context)
       } finally v.cleanUp()
     }

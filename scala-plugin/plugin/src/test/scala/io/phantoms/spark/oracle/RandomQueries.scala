@@ -162,21 +162,22 @@ final class RandomQueries(table: RandomTable, random: Random) {
     val measures = Vector.fill(random.nextInt(4))(pick(families))
     // One call per column for types that do not mix.
     val calls = measures.map(f => aggregate(f))
-    val filter = where()
+    val (same, filter) = (random.nextInt(3) > 0, where())
     val branches = Vector.fill(2 + random.nextInt(4)) {
+      val own = if (same) filter else where()
       val keys = if (random.nextInt(6) == 0) Vector.empty else some(table.keys, columns).map(keyExpression).distinct
       val out = Vector.tabulate(columns)(i =>
         if (i < keys.size) s"cast(${keys(i)} as string)" else pick(Vector("cast(null as string)", "'all'"))
       )
-      val own = measures.zip(calls).map { case (_, call) =>
+      val functions = measures.zip(calls).map { case (_, call) =>
         if (random.nextInt(4) == 0) call.takeWhile(_ != '~').split(" filter ").head else call
       }
-      val shown = (out ++ own).zipWithIndex.map { case (e, i) => s"$e c$i" } :+ "count(*) cnt"
+      val shown = (out ++ functions).zipWithIndex.map { case (e, i) => s"$e c$i" } :+ "count(*) cnt"
       val group = if (keys.isEmpty) ""
       else if (keys.size > 1 && random.nextInt(5) == 0) s" group by rollup(${keys.mkString(", ")})"
       else s" group by ${keys.mkString(", ")}"
       val having = maybe(6)(" having " + pick(Vector("count(*) > 1", "count(*) < 20", "count(*) is not null")))
-      s"select ${shown.mkString(", ")} from ${table.view}$filter$group$having"
+      s"select ${shown.mkString(", ")} from ${table.view}$own$group$having"
     }
     branches.mkString(" union all ")
   }

