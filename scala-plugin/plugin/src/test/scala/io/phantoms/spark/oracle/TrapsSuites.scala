@@ -46,7 +46,8 @@ class RandomUnionTrapsSuite extends RandomTraps with OneOfTwo with UnionTraps {
 }
 
 /** Each trap of aggregates runs in [[AggregateTrapsSuite]] and in one of these. */
-trait OtherAggregateTraps extends SharesTests with TrapTables {
+trait OtherAggregateTraps extends SharesTests with AggregateTraps with TrapTables {
+  override protected def side: Int = 1
   override protected def places: Int = 4
 }
 
