@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import phantoms
+from phantoms.cli.main import main
 from phantoms.lab.data import ensure
 from phantoms.session import find_jar
 from phantoms.tree import Relation
@@ -83,6 +85,25 @@ def spark(session: SparkSession, flows: Path, packets: Path) -> Iterator[SparkSe
     for key, value in LOCAL.items():
         if key.startswith("spark.phantoms."):
             session.conf.set(key, value)
+
+
+@pytest.fixture
+def here(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[list[str]], int]:
+    """Runs a benchmark's command in the tests' session, where a session of its own is not the point."""
+
+    def opened(_: str, plugin: bool, extra: dict[str, str] | None = None) -> SparkSession:
+        for key, value in (extra or {}).items():
+            spark.conf.set(key, value)
+        return spark
+
+    for name in ("run", "sweep"):
+        module = importlib.import_module(f"phantoms.lab.benchmark.{name}")
+        monkeypatch.setattr(module, "open_session", opened)
+        monkeypatch.setattr(module, "settle", lambda _: None)
+    monkeypatch.setattr(spark, "stop", lambda: None)
+    # The JVM stays in the folder that it was started in.
+    monkeypatch.setenv("PHANTOMS_DATA", str(tmp_path / "data"))
+    return main
 
 
 def environment() -> dict[str, str]:

@@ -17,6 +17,8 @@ from phantoms.lab.data import DATASETS
 from phantoms.lab.data import sweep as data
 from phantoms.lab.reports import SMAP4, sets
 
+Command = Callable[[list[str]], int]
+
 POINT_KEYS = [
     "sets", "percent", "groups", "result_rows", "shared", "reason", "estimated", "answers_equal", "times", "ratio",
 ]  # fmt: skip
@@ -128,12 +130,14 @@ def test_no_matplotlib(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
     assert "matplotlib" in capsys.readouterr().err
 
 
-def test_end_to_end(python: Callable[..., Any], tmp_path: Path) -> None:
+def test_end_to_end(
+    python: Callable[..., Any], here: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Two points, shared since savings do not matter; then one more, of which the first two are kept."""
     out = tmp_path / "sweep.json"
-    args = ["-m", "phantoms.cli.main", "bench", "sweep", "--rows", "20000", "--repeat", "1", "--json", str(out)]
+    args = ["bench", "sweep", "--rows", "20000", "--repeat", "1", "--json", str(out)]
     conf = ["--conf", "spark.phantoms.minSavings=-1"]
-    done = python(*args, *conf, "--points", "4@1", "16@100", cwd=tmp_path)
+    done = python("-m", "phantoms.cli.main", *args, *conf, "--points", "4@1", "16@100", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "[2/2] 16 sets" in done.stdout
     result = json.loads(out.read_text())
@@ -149,26 +153,23 @@ def test_end_to_end(python: Callable[..., Any], tmp_path: Path) -> None:
         assert p["ratio"] == p["times"]["plain_sets"] / p["times"]["plugin_sets"]
 
     drawn = ["--plot", str(tmp_path / "sweep.png")] if plot.installed() else []
-    done = python(*args, *conf, "--points", "4@1", "2@1", "--resume", *drawn, cwd=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "[1/1] 2 sets" in done.stdout
+    assert here([*args, *conf, "--points", "4@1", "2@1", "--resume", *drawn]) == 0
+    assert "[1/1] 2 sets" in capsys.readouterr().out
     again = json.loads(out.read_text())["points"]
     assert [p for p in again if p["sets"] != 2] == result["points"]
     assert len(again) == 3
     assert (tmp_path / "sweep.png").exists() == plot.installed()
 
 
-def test_a_declined_point_is_plain_spark(python: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_declined_point_is_plain_spark(here: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "sweep.json"
-    done = python(
-        "-m", "phantoms.cli.main", "bench", "sweep", "--rows", "5000", "--repeat", "1", "--points", "2@1",
-        "--json", str(out), "--conf", "spark.phantoms.chooser=none", cwd=tmp_path,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
+    declined = ["bench", "sweep", "--rows", "5000", "--repeat", "1", "--points", "2@1", "--json", str(out),
+                "--conf", "spark.phantoms.chooser=none"]  # fmt: skip
+    assert here(declined) == 0
     (point,) = json.loads(out.read_text())["points"]
     assert not point["shared"]
     assert point["reason"]
-    assert "declined" in done.stdout
+    assert "declined" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("change", ["value off by one", "report lost", "rows lost", "NULL as 0"])

@@ -14,6 +14,8 @@ from phantoms.cli.main import main
 from phantoms.lab.benchmark import FORMS, BenchmarkResult
 from phantoms.lab.benchmark.engines import ENGINES
 
+Command = Callable[[list[str]], int]
+
 KEYS = ["name", "rows", "spark", "repeat", "answers_equal", "times", "ratios"]
 RATIOS = ["best_plain", "one", "duckdb", "polars", "chdb"]
 
@@ -135,19 +137,12 @@ def test_ratios() -> None:
     assert nothing.ratios == dict.fromkeys(RATIOS)
 
 
-# All forms of one workload, and of the others those of one kind: a form is a session's worth of planning.
-@pytest.mark.parametrize(
-    ("name", "rows", "asked"),
-    [("nfc22", 20_000, ["plain_union", "plugin_union"]), ("smap4", 50_000, list(FORMS)),
-     ("cube4", 50_000, ["plain_sets", "plugin_sets", "one"])],
-)  # fmt: skip
-def test_bench(name: str, rows: int, asked: list[str], python: Callable[..., Any], tmp_path: Path) -> None:
-    out = tmp_path / "result.json"
-    done = python(
-        "-m", "phantoms.cli.main", "bench", name, "--rows", str(rows), "--repeat", "1", "--json", str(out),
-        "--conf", "spark.phantoms.minSavings=-1", "--forms", *asked, cwd=tmp_path,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
+def bench(name: str, rows: int, asked: list[str], out: Path) -> list[str]:
+    return ["bench", name, "--rows", str(rows), "--repeat", "1", "--json", str(out),
+            "--conf", "spark.phantoms.minSavings=-1", "--forms", *asked]  # fmt: skip
+
+
+def check_bench(name: str, rows: int, asked: list[str], out: Path, said: str) -> None:
     result = json.loads(out.read_text())
     assert list(result) == KEYS
     assert (result["name"], result["rows"], result["repeat"], result["answers_equal"]) == (name, rows, 1, True)
@@ -156,16 +151,34 @@ def test_bench(name: str, rows: int, asked: list[str], python: Callable[..., Any
     assert {f for f, t in result["times"].items() if t is None} == absent
     assert all(t > 0 for f, t in result["times"].items() if f not in absent)
     assert list(result["ratios"]) == RATIOS
-    assert "answers equal" in done.stdout
+    assert "answers equal" in said
 
 
-def test_bench_refuses_to_compare_spark_to_itself(python: Callable[..., Any], tmp_path: Path) -> None:
-    done = python(
-        "-m", "phantoms.cli.main", "bench", "smap4", "--rows", "20000", "--repeat", "1",
-        "--forms", "plugin_sets", "--conf", "spark.phantoms.chooser=none", cwd=tmp_path,
-    )  # fmt: skip
-    assert done.returncode == 2
-    assert "NOT_SHARED" in done.stderr
+# All forms of one workload, in a session of its own; of the others those of one kind.
+def test_bench(python: Callable[..., Any], tmp_path: Path) -> None:
+    out = tmp_path / "result.json"
+    done = python("-m", "phantoms.cli.main", *bench("smap4", 50_000, list(FORMS), out), cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    check_bench("smap4", 50_000, list(FORMS), out, done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "asked"),
+    [("nfc22", 20_000, ["plain_union", "plugin_union"]), ("cube4", 50_000, ["plain_sets", "plugin_sets", "one"])],
+)
+def test_bench_of_other_workloads(
+    name: str, rows: int, asked: list[str], here: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "result.json"
+    assert here(bench(name, rows, asked, out)) == 0
+    check_bench(name, rows, asked, out, capsys.readouterr().out)
+
+
+def test_bench_refuses_to_compare_spark_to_itself(here: Command, capsys: pytest.CaptureFixture[str]) -> None:
+    refused = ["bench", "smap4", "--rows", "20000", "--repeat", "1", "--forms", "plugin_sets",
+               "--conf", "spark.phantoms.chooser=none"]  # fmt: skip
+    assert here(refused) == 2
+    assert "NOT_SHARED" in capsys.readouterr().err
 
 
 def test_demo(python: Callable[..., Any], tmp_path: Path) -> None:

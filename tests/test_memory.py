@@ -15,7 +15,7 @@ from phantoms.lab.benchmark import answers
 from phantoms.lab.data import ensure
 from phantoms.lab.reports import NFC22, union
 
-ROWS = 300_000
+ROWS = 120_000
 GIB = 2**30
 
 SCRIPT = """

@@ -22,6 +22,7 @@ SCRIPT = """
 import json, sys
 import phantoms
 from phantoms.session import EXTENSION
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 spark = (SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").config("spark.jars", sys.argv[1])
@@ -35,6 +36,12 @@ def code(action):
         return repr(action())
     except phantoms.PhantomsError as e:
         return e.error_class
+
+def in_sql(function):
+    try:
+        return repr(spark.sql("select * from " + function).collect())
+    except AnalysisException as e:
+        return e.getCondition()
 
 print(json.dumps({
     "spark": spark.version,
@@ -57,7 +64,10 @@ print(json.dumps({
         "load": code(lambda: phantoms.stats.load("none.json")),
         "clear": code(lambda: phantoms.stats.clear()),
         "calibrate": code(lambda: phantoms.calibrate(spark, rows=10)),
+        "load_calibration": code(lambda: phantoms.load_calibration(spark, sys.argv[2])),
+        "last_execution": code(lambda: phantoms.last_execution(spark)),
     },
+    "in_sql": [in_sql(f) for f in ("phantoms_last()", "phantoms_explain('select 1')", "phantoms_why_not('select 1')")],
     "planned": code(lambda: phantoms.plan([["a"], ["b"]], {"rows": 1e6, "groups": {"a": 10, "b": 10, "a,b": 50}})),
 }))
 """
@@ -68,8 +78,12 @@ print(json.dumps({
 def test_another_minor(python: str, jar: Path, tmp_path: Path) -> None:
     script = tmp_path / "job.py"
     script.write_text(SCRIPT)
+    machine = tmp_path / "machine.json"
+    constants = {"format": "phantoms-machine", "version": 1, "spark": "4.2.0", "cores": 2, "constants": {"c1": 7.0}}
+    machine.write_text(json.dumps(constants))
     env = {**environment(), "PYSPARK_PYTHON": python}
-    done = subprocess.run([python, str(script), str(jar)], env=env, capture_output=True, text=True, timeout=300)
+    command = [python, str(script), str(jar), str(machine)]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     said: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
     assert not said["spark"].startswith("4.2."), "this is the jar's own Spark"
@@ -80,6 +94,8 @@ def test_another_minor(python: str, jar: Path, tmp_path: Path) -> None:
     assert "WRONG_SPARK" in said["why_not"] and said["spark"] in said["why_not"]
     assert "WRONG_SPARK" in said["text"]
     assert set(said["refused"].values()) == {"UNSUPPORTED_SPARK"}, said["refused"]
+    # The functions are not there: what they are made of is the jar's own Spark.
+    assert set(said["in_sql"]) == {"UNRESOLVABLE_TABLE_VALUED_FUNCTION"}, said["in_sql"]
     # The chooser alone needs nothing of Spark.
     assert said["planned"].startswith("Plan(")
     assert "spark-phantoms is off" in done.stderr

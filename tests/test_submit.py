@@ -53,24 +53,22 @@ def normal(plan: str) -> str:
     return re.sub(r"\bid=\d+", "id=", plan)
 
 
-def test_two_confs_are_enough(submit: Callable[..., Any], script: Path, packets: Path) -> None:
+def test_two_confs_are_enough_and_an_unknown_one_is_warned_about(
+    submit: Callable[..., Any], script: Path, packets: Path
+) -> None:
     always = {"spark.phantoms.minSavings": "-1"}
     plain = answer(submit(script, str(packets), plugin=False))
-    shared = answer(submit(script, str(packets), conf=always))
+    done = submit(script, str(packets), conf={**always, "spark.phantoms.lfta.memry": "8m"})
+    shared = answer(done)
     assert all("PhantomsMerge" in p for p in shared["plans"])
     assert not any("Phantoms" in p for p in plain["plans"])
     assert shared["rows"] == plain["rows"]
     assert shared["cube"] == plain["cube"]
-    off = answer(submit(script, str(packets), conf={**always, "spark.phantoms.enabled": "false"}))
-    assert [normal(t) for t in off["text"]] == [normal(t) for t in plain["text"]]
-
-
-def test_an_unknown_conf_is_warned_about(submit: Callable[..., Any], script: Path, packets: Path) -> None:
-    done = submit(script, str(packets), conf={"spark.phantoms.lfta.memry": "8m"})
-    assert answer(done)["rows"]
     warning = [line for line in done.stderr.splitlines() if "spark.phantoms.lfta.memry" in line]
     assert warning
     assert all("WARN" in w and "did you mean spark.phantoms.lfta.memory" in w for w in warning)
+    off = answer(submit(script, str(packets), conf={**always, "spark.phantoms.enabled": "false"}))
+    assert [normal(t) for t in off["text"]] == [normal(t) for t in plain["text"]]
 
 
 def test_a_malformed_conf_is_an_error(submit: Callable[..., Any], script: Path, packets: Path) -> None:

@@ -8,6 +8,9 @@ object Turns {
   val full: Boolean = sys.props.get("phantoms.matrix.full").contains("true")
   val seed: Long = sys.props.get("phantoms.matrix.seed").fold(0L)(_.toLong)
 
+  /** For what takes turns beside settings of which one of so many has its turn: moves on when these have been through. */
+  def slower(than: Int): Int = Math.floorDiv(seed, than.toLong).toInt
+
   /** Of all, as many as that, which follow one another. Who asks for turns 0, 1, 2 ... gets all of them in the end. */
   def some[T](all: Seq[T], few: Int, turn: Int = 0): Seq[T] =
     if (full || few >= all.size) all

@@ -2,6 +2,7 @@ package io.phantoms.spark.integration
 
 import scala.jdk.CollectionConverters._
 
+import io.phantoms.spark.Turns
 import io.phantoms.spark.api.PhantomsApi
 import io.phantoms.spark.physical.{LftaExec, SharedMerge}
 
@@ -19,7 +20,7 @@ final class ConsumersSuite extends AnyFunSuite with PluginSession with StoppedQu
 
   test("actions") {
     bothModes {
-      Seq(union, sets).foreach { q =>
+      Turns.some(Seq(union, sets), 1, Turns.slower(2)).foreach { q =>
         val expected = plain(spark.sql(q).collect().toSeq)
         def df = spark.sql(q)
         assert(isShared(df))

@@ -136,10 +136,10 @@ final class LostExecutorSuite extends AnyFunSuite with ClusterSession {
     case _ => spark.table("flows")
   }
 
-  // Each loss costs an executor: of the product, each kind and each case once.
+  // Each loss costs an executor: of the product, two kinds, each with a case of its own.
   for {
-    (kind, k) <- Seq("column batches", "rows of files", "rows of an RDD").zipWithIndex
-    (name, sql, adaptive, variant) <- Turns.some(cases, 1, k)
+    (kind, k) <- Turns.some(Seq("column batches", "rows of files", "rows of an RDD").zipWithIndex, 2)
+    (name, sql, adaptive, variant) <- Turns.some(cases, 1, k + Turns.slower(3))
   } test(s"an executor lost with its map outputs: $name, $kind") {
     val answer = expected(sql)
     input(kind).createOrReplaceTempView("input")
@@ -161,7 +161,7 @@ final class LostExecutorSuite extends AnyFunSuite with ClusterSession {
     ("a join", true, 3, "select f.* from flows f join (select distinct v from flows) x on f.v = x.v")
   )
 
-  for ((name, adaptive, exchanges, input) <- shuffled)
+  for ((name, adaptive, exchanges, input) <- Turns.some(shuffled, 1))
     test(s"an executor lost with its map outputs: rows of $name") {
       val sql = "select k, m, count(*) as n, sum(v) from input group by grouping sets ((k), (m), ())"
       val answer = expected(sql)

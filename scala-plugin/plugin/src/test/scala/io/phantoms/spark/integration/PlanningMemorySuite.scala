@@ -44,16 +44,14 @@ class PlanningMemorySuite extends AnyFunSuite with PluginSession with BeforeAndA
     val _ = assert(held <= 2 * real && real <= 2 * held, s"$held were weighed, $real are held")
   }
 
-  test("choices of different queries hold none of their samples") {
+  test(
+    "choices of different queries hold none of their samples, which are weighed with all that comes of them, and forgotten"
+  ) {
     plan(40)
     val choices = memory.choices
     assert(choices.size == 40)
     assertWeighed(choices.held, choices, PlanningMemory.ChoiceBytes)
     assert(choices.held < 40 * sampleBytes / 10)
-  }
-
-  test("samples are weighed with all that was worked out from them, and forgotten") {
-    plan(40)
     val samples = memory.samples
     assert(40 * sampleBytes > PlanningMemory.SampleBytes)
     assert(samples.size > 1 && samples.size < 40)

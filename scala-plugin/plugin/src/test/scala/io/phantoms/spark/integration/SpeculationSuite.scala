@@ -2,6 +2,8 @@ package io.phantoms.spark.integration
 
 import java.util.Arrays
 
+import io.phantoms.spark.Turns
+
 import org.apache.spark.{TaskContext, TaskKilled}
 import org.apache.spark.scheduler.{SparkListenerTaskEnd, SparkListenerTaskStart}
 import org.apache.spark.sql.Row
@@ -61,31 +63,26 @@ final class SpeculationSuite extends AnyFunSuite with ClusterSession {
     ()
   }
 
-  for {
-    (name, sql) <- Seq("union" -> PluginSession.union("input"), "sets" -> PluginSession.sets("input"))
-    (winner, delays) <- Seq("the copy" -> Delays(20000, 0), "the original" -> Delays(4000, 20000))
-  } {
-    def expected = {
-      input(None)
-      plain(spark.sql(sql).collect().toSeq)
-    }
+  private val queries = Seq("union" -> PluginSession.union("input"), "sets" -> PluginSession.sets("input"))
 
-    test(s"of two attempts at a map task $winner wins ($name)") {
-      val answer = expected
+  // Each race waits for seconds: each winner on each side with one of the queries.
+  for {
+    ((winner, delays), w) <- Seq("the copy" -> Delays(20000, 0), "the original" -> Delays(4000, 20000)).zipWithIndex
+    (task, t) <- Seq("map", "reduce").zipWithIndex
+    (name, sql) <- Turns.some(queries, 1, w + t)
+  } test(s"of two attempts at a $task task $winner wins ($name)") {
+    input(None)
+    val answer = plain(spark.sql(sql).collect().toSeq)
+    if (task == "map") {
       input(Some(delays))
       val df = spark.sql(sql)
       assert(isShared(df))
       assertRaced("ShuffleMapTask", winner == "the copy")(assertRows(df.collect().toSeq, answer))
-    }
-
-    test(s"of two attempts at a reduce task $winner wins ($name)") {
-      val answer = expected
-      Variants.using(Variants.spread(3)) {
-        val df = spark.sql(sql)
-        assert(isShared(df))
-        val slowed = df.rdd.mapPartitions(slow(delays))
-        assertRaced("ResultTask", winner == "the copy")(assertRows(slowed.collect().toSeq, answer))
-      }
+    } else Variants.using(Variants.spread(3)) {
+      val df = spark.sql(sql)
+      assert(isShared(df))
+      val slowed = df.rdd.mapPartitions(slow(delays))
+      assertRaced("ResultTask", winner == "the copy")(assertRows(slowed.collect().toSeq, answer))
     }
   }
 }

@@ -90,6 +90,17 @@ trait DifferentialSuite extends BeforeAndAfterAll with Assertions { this: Suite 
       case (Right(_), Some(wanted)) => fail(s"plain Spark was to fail with $wanted\n$clue")
       case _ =>
     }
+    checkVariants(build, expected, ordered, clue)
+  }
+
+  /** Checks that a query is shared, in every variant, and fails with the error that it fails with without the plugin. */
+  protected def checkFailsSharedSql(sql: String): Unit = {
+    val expected = plain(spark.sql(sql))
+    assert(expected.result.isLeft, s"plain Spark was to fail\n$sql")
+    checkVariants(spark.sql(sql), expected, ordered = false, sql)
+  }
+
+  private def checkVariants(build: => DataFrame, expected: Outcome, ordered: Boolean, clue: String): Unit =
     variants.foreach { v =>
       v.prepare()
       try {
@@ -99,7 +110,6 @@ trait DifferentialSuite extends BeforeAndAfterAll with Assertions { this: Suite 
         same(expected, actual, ordered, context)
       } finally v.cleanUp()
     }
-  }
 
   protected def checkSharedSql(sql: String, ordered: Boolean = false, fails: Option[String] = None): Unit =
     checkShared(spark.sql(sql), ordered, fails, sql)

@@ -1,5 +1,6 @@
 package io.phantoms.spark.oracle
 
+import io.phantoms.spark.Turns
 import io.phantoms.spark.conf.PhantomsConf
 
 import org.scalatest.funsuite.AnyFunSuite
@@ -34,10 +35,10 @@ class MatrixSuite extends AnyFunSuite with TakesTurns {
   for {
     ((name, sql), q) <- queries.zipWithIndex
     (input, i) <- OracleTables.inputs.zipWithIndex
-    (ansi, a) <- Seq("true", "false").zipWithIndex
+    ansi <- Turns.some(Seq("true", "false"), 1, q + i)
   } test(s"$name over $input, ANSI $ansi") {
     OracleTables.use(spark, input)
-    onTurn(q + i + a)(withConf("spark.sql.ansi.enabled" -> ansi)(checkSharedSql(sql)))
+    onTurn(q + Turns.slower(2))(withConf("spark.sql.ansi.enabled" -> ansi)(checkSharedSql(sql)))
   }
 
   test("a check of a plugin that does nothing fails") {

@@ -138,7 +138,9 @@ object Rows {
     val wanted = expected.groupBy(exactPart)
     val got = actual.groupBy(exactPart)
     val problems = mutable.ArrayBuffer.empty[String]
-    for (key <- (wanted.keySet ++ got.keySet).toSeq.sortBy(_.mkString("|"))) {
+    def count(rows: Map[Seq[String], Seq[Row]], key: Seq[String]): Int = rows.get(key).fold(0)(_.size)
+    val keys = (wanted.keySet ++ got.keySet).filter(k => inexact.nonEmpty || count(wanted, k) != count(got, k))
+    for (key <- keys.toSeq.sortBy(_.mkString("|"))) {
       val missing = mutable.ArrayBuffer.from(wanted.getOrElse(key, Nil))
       val surplus = mutable.ArrayBuffer.empty[Row]
       got.getOrElse(key, Nil).foreach { r =>
@@ -188,9 +190,9 @@ object Rows {
   /** A value to the bit: -0.0 is not 0.0, one NaN is not another, decimals have scales. */
   def text(value: Any): String = value match {
     case null => "null"
-    case d: Double => f"d${java.lang.Double.doubleToRawLongBits(d)}%016x($d)"
-    case f: Float => f"f${java.lang.Float.floatToRawIntBits(f)}%08x($f)"
-    case b: Array[Byte] => b.map(x => f"$x%02x").mkString("0x", "", "")
+    case d: Double => s"d${java.lang.Long.toHexString(java.lang.Double.doubleToRawLongBits(d))}($d)"
+    case f: Float => s"f${java.lang.Integer.toHexString(java.lang.Float.floatToRawIntBits(f))}($f)"
+    case b: Array[Byte] => "0x" + java.util.HexFormat.of.formatHex(b)
     case r: Row => r.toSeq.map(text).mkString("{", ",", "}")
     case s: scala.collection.Seq[_] => s.map(text).mkString("[", ",", "]")
     case m: scala.collection.Map[_, _] =>

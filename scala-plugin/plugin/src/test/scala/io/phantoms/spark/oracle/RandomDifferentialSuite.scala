@@ -4,6 +4,7 @@ import scala.collection.mutable
 import scala.util.Random
 import scala.util.control.NonFatal
 
+import io.phantoms.spark.Turns
 import io.phantoms.spark.decide.{Declined, Shared}
 import io.phantoms.spark.explain.Explanations
 
@@ -13,7 +14,8 @@ import org.scalatest.funsuite.AnyFunSuite
 /**
  * Random queries over random tables under random configurations and confs.
  *
- * `-Dphantoms.fuzz=N` runs N queries, `-Dphantoms.fuzz.seed=S` the one of seed S again (a failure names its seed),
+ * The halves of the first 60 take turns. `-Dphantoms.fuzz=N` runs N queries, `-Dphantoms.fuzz.seed=S` the one of seed S
+ * again (a failure names its seed),
  * `-Dphantoms.fuzz.from=S` starts at seed S.
  */
 class RandomDifferentialSuite extends AnyFunSuite with RandomConfigurationSuite {
@@ -22,21 +24,24 @@ class RandomDifferentialSuite extends AnyFunSuite with RandomConfigurationSuite 
   private def property(name: String): Option[String] = sys.props.get(s"phantoms.fuzz$name").filter(_.nonEmpty)
   private val from = property(".seed").orElse(property(".from")).fold(1L)(_.toLong)
   private val count = if (property(".seed").isDefined) 1 else property("").fold(Few)(_.toInt)
+  private val all = from until from + count
+  private val drawn = if (Seq(".seed", ".from", "").exists(property(_).isDefined)) all else Turns.some(all, Few / 2)
   private var table: (Long, RandomTable) = _
 
-  test(s"$count random queries from seed $from") {
+  test(s"${drawn.size} random queries from seed ${drawn.head}") {
     val failures = mutable.ArrayBuffer.empty[String]
     var sharedQueries = 0
-    (from until from + count).foreach { seed =>
+    drawn.foreach { seed =>
       try if (check(seed)) sharedQueries += 1
       catch {
         case e: TestFailedException => failures += s"seed $seed: ${e.getMessage}"
         case NonFatal(e) => failures += s"seed $seed: $e\n${e.getStackTrace.take(12).mkString("\n")}"
       }
     }
-    info(s"$sharedQueries of $count queries were shared")
-    if (failures.nonEmpty) fail(s"${failures.size} of $count queries failed:\n${failures.take(10).mkString("\n\n")}")
-    if (count >= Few) assert(sharedQueries >= count * 8 / 10, "too many queries were left alone")
+    info(s"$sharedQueries of ${drawn.size} queries were shared")
+    if (failures.nonEmpty)
+      fail(s"${failures.size} of ${drawn.size} queries failed:\n${failures.take(10).mkString("\n\n")}")
+    if (drawn.size >= Few / 2) assert(sharedQueries >= drawn.size * 8 / 10, "too many queries were left alone")
   }
 
   /** @return whether the query was shared */

@@ -2,6 +2,7 @@ package io.phantoms.spark.oracle
 
 import java.util.concurrent.atomic.AtomicLong
 
+import io.phantoms.spark.Turns
 import io.phantoms.spark.conf.PhantomsConf
 
 import org.apache.spark.sql.functions.udf
@@ -15,8 +16,15 @@ class RowEvaluationSuite extends AnyFunSuite with DifferentialSuite {
   import RowEvaluationSuite._
 
   // In files, read as batches; over a shuffle, read as rows; and with every kernel interpreted.
-  override protected def variants: Seq[Variant] = Variant("generated", Nil) +:
-    (if (asPlanned) Nil else Seq(Variant("interpreted", Seq("spark.sql.codegen.factoryMode" -> "NO_CODEGEN"))))
+  override protected def variants: Seq[Variant] = {
+    val generated = Variant("generated", Nil)
+    val interpreted = Variant("interpreted", Seq("spark.sql.codegen.factoryMode" -> "NO_CODEGEN"))
+    if (asPlanned) Seq(generated) else Turns.some(Seq(generated, interpreted), kernels, asked)
+  }
+
+  // A query over both inputs meets each kernel over one of them.
+  private var asked = 0
+  private var kernels = 1
 
   // Where plain Spark's own answer depends on whether it compiles, both sides have to.
   private var asPlanned = false
@@ -32,11 +40,15 @@ class RowEvaluationSuite extends AnyFunSuite with DifferentialSuite {
     val _ = spark.udf.register("counted", udf { (x: Integer) => Calls.incrementAndGet(); Int.box(x + 1) })
   }
 
-  private def both(sql: String, fails: Option[String] = None): Unit =
+  private def both(sql: String, fails: Option[String] = None): Unit = {
     // Copies of a shuffle that read different columns are not aligned.
-    Seq("t_files", "t_rows").filterNot(_ == "t_rows" && sql.contains("union")).foreach { t =>
+    val inputs = Seq("t_files", "t_rows").filterNot(_ == "t_rows" && sql.contains("union"))
+    kernels = 3 - inputs.size
+    inputs.foreach { t =>
+      asked += 1
       checkSharedSql(sql.replaceAll("from t\\b", s"from $t"), fails = fails)
     }
+  }
 
   private val zero = Some("DIVIDE_BY_ZERO")
   private val cast = Some("CAST_INVALID_INPUT")
@@ -146,7 +158,8 @@ class RowEvaluationSuite extends AnyFunSuite with DifferentialSuite {
 
   test("what several functions, keys and filters read is computed once a row") {
     Seq("t_files", "t_rows").foreach { t =>
-      Seq("FALLBACK", "NO_CODEGEN").foreach { mode =>
+      asked += 1
+      Turns.some(Seq("FALLBACK", "NO_CODEGEN"), 1, asked).foreach { mode =>
         withConf("spark.sql.codegen.factoryMode" -> mode) {
           def once(sql: String): Unit = {
             val (before, after) = calls(sql.replace("from t", s"from $t"))

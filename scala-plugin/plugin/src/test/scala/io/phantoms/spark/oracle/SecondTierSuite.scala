@@ -1,5 +1,6 @@
 package io.phantoms.spark.oracle
 
+import io.phantoms.spark.Turns
 import io.phantoms.spark.physical.{LftaExec, SharedMergeExec, TierExec}
 
 import org.apache.spark.sql.DataFrame
@@ -42,20 +43,19 @@ class SecondTierSuite extends AnyFunSuite with TakesTurns with AdaptiveSparkPlan
     }
 
   test("inputs without a row and without a file") {
-    Seq("none", "nothing").foreach { t =>
-      checkSharedSql(s"select a, b, count(*), sum(c) from $t group by cube(a, b)")
-      checkSharedSql(
+    val queries = (t: String) =>
+      Seq(
+        s"select a, b, count(*), sum(c) from $t group by cube(a, b)",
         s"select a k, count(*) n, max(b) m from $t group by a union all select null, count(c), min(b) from $t " +
           s"union all select z, count(c), min(b) from $t group by z"
       )
-    }
+    for ((t, i) <- Seq("none", "nothing").zipWithIndex; (sql, q) <- queries(t).zipWithIndex)
+      onTurn(i + q)(checkSharedSql(sql))
   }
 
   test("an error of a sum, with ANSI") {
     val sql = "select a, z, sum(if(c > 100, 9223372036854775807, c)) from t group by cube(a, z)"
-    withConf("spark.sql.ansi.enabled" -> "true") {
-      checkSharedSql(sql, fails = plain(spark.sql(sql)).result.left.toOption)
-    }
+    withConf("spark.sql.ansi.enabled" -> "true")(checkFailsSharedSql(sql))
   }
 
   private def cubeOf(table: String) =
@@ -69,7 +69,7 @@ class SecondTierSuite extends AnyFunSuite with TakesTurns with AdaptiveSparkPlan
     onTurn(3)(checkSharedSql(s"select a, sum(n) from ($cube) where b is null group by a"))
     onTurn(4)(checkSharedSql(s"select a, (select max(n) from ($cube)) from ($cube) where z = 1"))
     val expected = plain(spark.sql(cube))
-    variants.foreach { v =>
+    Turns.some(onTurn(5)(variants), 1, Turns.slower(3)).foreach { v =>
       v.prepare()
       withConf(v.confs: _*) {
         val folder = java.nio.file.Files.createTempDirectory("phantoms-tiers").toString
@@ -117,18 +117,22 @@ class SecondTierSuite extends AnyFunSuite with TakesTurns with AdaptiveSparkPlan
 
   test("over a join, whose sides are planned again once they are there") {
     val joined = cubeOf("(select t_parquet.* from t_parquet join dim on t_parquet.a = dim.a where dim.name <> 'n2')")
-    for (threshold <- Seq("-1", "10m")) withConf("spark.sql.autoBroadcastJoinThreshold" -> threshold) {
-      checkSharedSql(joined)
-      variants.foreach { v =>
-        v.prepare()
-        withConf(v.confs: _*) {
-          val df = spark.sql(joined)
-          df.collect()
-          val (lftas, tiers, merges) = operators(df)
-          assert((lftas.size, tiers.size, merges.size) == ((1, 1, 2)), s"${v.label}\n${df.queryExecution.executedPlan}")
+    for ((threshold, t) <- Seq("-1", "10m").zipWithIndex)
+      withConf("spark.sql.autoBroadcastJoinThreshold" -> threshold) {
+        onTurn(t)(checkSharedSql(joined))
+        onTurn(t + 1)(variants).foreach { v =>
+          v.prepare()
+          withConf(v.confs: _*) {
+            val df = spark.sql(joined)
+            df.collect()
+            val (lftas, tiers, merges) = operators(df)
+            assert(
+              (lftas.size, tiers.size, merges.size) == ((1, 1, 2)),
+              s"${v.label}\n${df.queryExecution.executedPlan}"
+            )
+          }
         }
       }
-    }
   }
 
   test("not without exchanges that are reused, nor when switched off") {

@@ -52,7 +52,8 @@ class PredicateTrapsSuite extends TrapVariants with PredicateTraps
 class RandomPredicateTrapsSuite extends RandomTraps with PredicateTraps
 
 /** Each trap of aggregates runs in [[AggregateTrapsSuite]] and in one of these. */
-trait OtherAggregateTraps extends SharesTests with TrapTables {
+trait OtherAggregateTraps extends SharesTests with AggregateTraps with TrapTables {
+  override protected def side: Int = 1
   override protected def places: Int = 4
 }
 

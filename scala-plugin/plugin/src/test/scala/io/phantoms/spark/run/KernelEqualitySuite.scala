@@ -157,6 +157,7 @@ class KernelEqualitySuite extends AnyFunSuite with RandomConfigurationSuite {
     val strides = spec.layouts.map(_.stride)
     kernel.open(memory, strides.toArray, spec.relations.map(_ => 0L).toArray)
     var refusals = Vector.empty[Int]
+    // As the task does: what no query of this merge is answered from it leaves alone.
     blocks.map(_.bytes).filter(data => spec.isReceived(BlockFormat.relation(data, 0))).foreach { data =>
       try kernel.mergeBuffer(BlockFormat.relation(data, 0), kernel.readBlock(data, 0))
       catch { case _: MemoryRefused => refusals :+= kernel.merged }
@@ -191,28 +192,30 @@ class KernelEqualitySuite extends AnyFunSuite with RandomConfigurationSuite {
 
   for ((name, sql) <- queries) test(s"kernels over $name") {
     var collisions, entries, passed = 0L
-    for (seed <- seeds; limit <- Seq(Long.MaxValue, 1L)) withClue(s"seed $seed, dictionary of $limit bytes: ") {
+    for (seed <- seeds) {
       val (lfta, merge) = planned(sql.format("t_rows"), seed) match {
         case (l, m) if name == "standard deviations" =>
           (l.copy(spec = deviating(l.spec)), m.copy(spec = deviating(m.spec)))
         case chosen => chosen
       }
       val rows = lfta.child.execute().map(_.copy()).collect().toSeq
-      val expected = runLfta(lfta, rows, CODEGEN_ONLY, limit, seed)
-      val found = runLfta(lfta, rows, NO_CODEGEN, limit, seed)
-      assert(found.counts == expected.counts)
-      assert((found.rows, found.shipped) == ((expected.rows, expected.shipped)))
-      assert(found.blocks.map(_.partition) == expected.blocks.map(_.partition))
-      found.blocks.zip(expected.blocks).zipWithIndex.foreach { case ((f, e), i) => assert(f == e, s"block $i") }
-      collisions += expected.counts.head.sum - expected.counts(1).sum
-      entries += expected.shipped
-      passed += expected.counts(3).sum
+      for (limit <- Seq(Long.MaxValue, 1L)) withClue(s"seed $seed, dictionary of $limit bytes: ") {
+        val expected = runLfta(lfta, rows, CODEGEN_ONLY, limit, seed)
+        val found = runLfta(lfta, rows, NO_CODEGEN, limit, seed)
+        assert(found.counts == expected.counts)
+        assert((found.rows, found.shipped) == ((expected.rows, expected.shipped)))
+        assert(found.blocks.map(_.partition) == expected.blocks.map(_.partition))
+        found.blocks.zip(expected.blocks).zipWithIndex.foreach { case ((f, e), i) => assert(f == e, s"block $i") }
+        collisions += expected.counts.head.sum - expected.counts(1).sum
+        entries += expected.shipped
+        passed += expected.counts(3).sum
 
-      val whole = runHfta(merge.spec, expected.blocks, CODEGEN_ONLY, Unlimited)
-      val interpreted = runHfta(merge.spec, expected.blocks, NO_CODEGEN, Unlimited)
-      assert(interpreted.tables == whole.tables)
-      assert(interpreted.rows == whole.rows)
-      assert(whole.rows.exists(_.isDefined))
+        val whole = runHfta(merge.spec, expected.blocks, CODEGEN_ONLY, Unlimited)
+        val interpreted = runHfta(merge.spec, expected.blocks, NO_CODEGEN, Unlimited)
+        assert(interpreted.tables == whole.tables)
+        assert(interpreted.rows == whole.rows)
+        assert(whole.rows.exists(_.isDefined))
+      }
     }
     assert(collisions > 0 && entries > 0 && passed > 0)
   }
@@ -256,9 +259,9 @@ class KernelEqualitySuite extends AnyFunSuite with RandomConfigurationSuite {
           expected._2("shipped")
         }
       }
-      // Not every seed has a second tier: two that have are enough, and one has to ship.
-      val shipped = (if (Turns.full) pairs else pairs.take(2)).toSeq
-      assert(shipped.exists(_ > 0), s"no second tier for $name")
+      // Not every seed has a second tier: one that has and ships is enough.
+      val ships = if (Turns.full) pairs.count(_ > 0) > 0 else pairs.exists(_ > 0)
+      assert(ships, s"no second tier for $name")
     }
   }
 

@@ -31,7 +31,8 @@ class KernelsSuite extends SparkFunSuite with DifferentialSuite {
 
   private val good = "return \"generated\";"
   private val bad = "this is no Java"
-  private val tooLong = "long x = references.length;" + " x = x * 3L + 1L;" * 10000 + " return String.valueOf(x);"
+  private val tooLong =
+    "long x = references.length;" + (" x = x" + " * x + x" * 100 + ";") * 200 + " return String.valueOf(x);"
 
   private def decide(mode: Kernels.Mode, body: String): Kernels[String] =
     Kernels.decide[String]("the configuration AB(A B)", mode)(code(body))(() => "interpreted")

@@ -14,7 +14,7 @@ import org.scalatest.funsuite.AnyFunSuite
  */
 final class SpillSecretsSuite extends AnyFunSuite with PluginSession {
   override protected def confs: Map[String, String] = Map(
-    "spark.testing.memory" -> (48L << 20).toString,
+    "spark.testing.memory" -> (32L << 20).toString,
     "spark.testing.reservedMemory" -> "0",
     "spark.io.encryption.enabled" -> "true",
     // Compressed text could not be found either.
@@ -25,9 +25,9 @@ final class SpillSecretsSuite extends AnyFunSuite with PluginSession {
   )
 
   test("no word of the rows is in the spill files, and the rows are plain Spark's") {
-    spark.range(0, 300000, 1, 2).selectExpr(
-      "int(id * 7919 % 100003) a",
-      "concat('a secret that is long enough to fill memory ', id % 75001) b",
+    spark.range(0, 200000, 1, 2).selectExpr(
+      "int(id * 7919 % 66671) a",
+      "concat('a secret that is long enough to fill memory ', id % 50021) b",
       "id v"
     ).createOrReplaceTempView("secrets")
     val sets = "select a, b, count(*) n, sum(v) s from secrets group by grouping sets ((a, b), (a), (b))"

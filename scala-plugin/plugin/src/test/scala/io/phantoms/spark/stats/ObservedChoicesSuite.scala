@@ -2,6 +2,7 @@ package io.phantoms.spark.stats
 
 import scala.util.Random
 
+import io.phantoms.spark.Turns
 import io.phantoms.spark.api.StatsApi
 import io.phantoms.spark.model.Configuration
 
@@ -35,8 +36,10 @@ final class ObservedChoicesSuite extends AnyFunSuite with ObservedSession {
   private def chosen(c: Case): Configuration = PlannedStatistics.shared(query(c)).configuration
 
   private def groups(c: Case): Map[Seq[String], Double] = plain {
+    val rows = spark.sql(s"select ${Names.mkString(", ")} from ${c.table}").collect().map(_.toSeq)
     (1 to Names.size).flatMap(Names.combinations).map { set =>
-      set -> spark.sql(s"select distinct ${set.mkString(", ")} from ${c.table}").count().toDouble
+      val columns = set.map(Names.indexOf)
+      set -> rows.iterator.map(r => columns.map(r)).distinct.size.toDouble
     }.toMap
   }
 
@@ -60,7 +63,7 @@ final class ObservedChoicesSuite extends AnyFunSuite with ObservedSession {
     } finally memory.supplied.clear()
   }
 
-  Seeds.foreach { seed =>
+  Turns.some(Seeds, 8).foreach { seed =>
     val c = of(seed)
     test(s"$c")(withConf("spark.phantoms.stats.sample.enabled" -> (c.error != Thumb).toString) {
       write(c)
@@ -84,11 +87,13 @@ object ObservedChoicesSuite {
   private val Names = Seq("a", "b", "c")
 
   /**
-   * Two cases of each error. Of the first 32 cases the first choice is wrong in 30. 28 of these are right from the second
+   * Two cases of each error, one of them in each half, and the halves take turns.
+   *
+   * Of the first 32 cases the first choice is wrong in 30. 28 of these are right from the second
    * plan on; the other two (12 and 15) differ from the truth's choice in the size of one table, where a few colliding pairs
    * of groups tell a flow length of 2 instead of 1, and in the parent that two small relations are derived from.
    */
-  private val Seeds = Seq(1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 13, 14, 16, 20, 23, 29)
+  private val Seeds = Seq(1, 2, 3, 4, 6, 7, 8, 13, 9, 10, 11, 14, 16, 20, 23, 29)
 
   sealed trait Error
   case object Thumb extends Error
