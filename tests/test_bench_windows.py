@@ -33,7 +33,7 @@ from phantoms.lab.windows import (
 SIZES = {"sts16": 16, "sts64": 64, "sts256": 256, "sdf256": 256, "sds16x16": 256, "sds256": 256}
 Opened = Callable[[WindowWorkload], WindowForms]
 ROWS = 60
-"""A window of a day is copied 1440 times by plain Spark."""
+"""Plain Spark copies each 1440 times into windows of a day."""
 
 CONDITIONAL = ("sdf256", "sds16x16")
 
