@@ -18,6 +18,8 @@ SF ?= 1
 help:
 	@echo "make demo [ROWS=3000000]            the 22 NetFlow reports, plugin off and on"
 	@echo "make bench NAME=nfc22|smap4|cube4   times beside plain Spark, DuckDB, Polars, chDB"
+	@echo "make bench NAME=slide3600|slide86400|sts16|sts64|sts256|sdf256|sds16x16|sds256"
+	@echo "                                    windows and predicates, beside plain Spark and DuckDB"
 	@echo "make sweep [SWEEP_ROWS=2000000] [POINTS='16@1 64@'] [RESUME=1]"
 	@echo "                                    plain Spark and plugin, 2 to 64 sets, coarse to fine"
 	@echo "make tpcds [SF=1]                   TPC-DS queries with grouping sets, plain Spark and plugin by turns"

@@ -15,7 +15,7 @@ def table(name: str, rows: int, seed: int) -> pa.Table:
     return pa.concat_tables(DATASETS[name].tables(rows, seed))
 
 
-@pytest.mark.parametrize("name", ["flows", "packets"])
+@pytest.mark.parametrize("name", ["flows", "packets", "trades", "trades-days"])
 @pytest.mark.parametrize("rows", [1, 7, 1_000, 30_000])
 def test_rows_and_schema(name: str, rows: int) -> None:
     made = table(name, rows, 7)
@@ -23,7 +23,7 @@ def test_rows_and_schema(name: str, rows: int) -> None:
     assert all(made[c].null_count == 0 for c in made.column_names)
 
 
-@pytest.mark.parametrize("name", ["flows", "packets"])
+@pytest.mark.parametrize("name", ["flows", "packets", "trades", "trades-days"])
 def test_the_seed_decides(name: str) -> None:
     first, again, other = table(name, 20_000, 7), table(name, 20_000, 7), table(name, 20_000, 8)
     assert first.equals(again)
@@ -79,9 +79,33 @@ def test_packets_have_the_shape_promised() -> None:
     assert (codes[1:] == codes[:-1]).mean() < 0.6
 
 
+def test_trades_have_the_shape_promised() -> None:
+    made = table("trades", 200_000, 7).to_pandas()
+    volumes = made["volume"].value_counts(normalize=True)
+    assert 0.48 <= volumes[100] <= 0.52
+    assert volumes.head(15).sum() >= 0.88
+    assert len(volumes) < 2000
+    symbols = made["symbol"].value_counts()
+    assert 5_500 <= len(symbols) <= 6_000
+    assert symbols.iloc[0] > 0.08 * len(made)
+    assert made["ts"].is_monotonic_increasing
+    assert 3_590 <= (made["ts"].max() - made["ts"].min()).total_seconds() <= 3_600
+    assert (made["r3000"] == (made["r1000"] | made["r2000"])).all()
+    assert not (made["r1000"] & made["r2000"]).any()
+    of_symbol = made.groupby("symbol")[["close", "r1000", "r2000"]].nunique()
+    assert (of_symbol == 1).all(axis=None)
+    assert (made["price"] > 0).all()
+
+
+def test_days_of_trades_fill_several_days() -> None:
+    made = table("trades-days", 20_000, 7).to_pandas()
+    assert 2.99 <= (made["ts"].max() - made["ts"].min()).total_seconds() / 86_400 <= 3
+
+
 def test_every_file_is_in_time_order() -> None:
-    for part in DATASETS["packets"].tables(40_000, 7):
-        assert np.all(np.diff(part["time"].cast(pa.int64()).to_numpy()) >= 0)
+    for name, time in (("packets", "time"), ("trades", "ts")):
+        for part in DATASETS[name].tables(40_000, 7):
+            assert np.all(np.diff(part[time].cast(pa.int64()).to_numpy()) >= 0)
 
 
 def test_enough_files_for_several_splits() -> None:
@@ -121,6 +145,6 @@ def test_an_interrupted_generation_leaves_nothing(tmp_path: Path, monkeypatch: p
 
 def test_bad_arguments(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="unknown data set"):
-        ensure("trades", 10, root=tmp_path)
+        ensure("trade", 10, root=tmp_path)
     with pytest.raises(ValueError, match="positive"):
         ensure("flows", 0, root=tmp_path)

@@ -123,7 +123,7 @@ def parser() -> argparse.ArgumentParser:
     demo.set_defaults(run=_demo)
 
     data = commands.add_parser("data", help="generate the data of the demo, the benchmarks and the README")
-    data.add_argument("name", help="flows, packets, sweep-10 and the like")
+    data.add_argument("name", help="flows, packets, trades, sweep-10 and the like")
     data.add_argument("directory", type=Path, metavar="DIR", help="the folder of Parquet files to make")
     data.add_argument("--rows", type=_rows, help="rows (the data set's own number)")
     data.add_argument("--seed", type=int, default=7, help="the same seed gives the same rows (7)")
@@ -135,7 +135,7 @@ def parser() -> argparse.ArgumentParser:
     plan.set_defaults(run=_plan)
 
     bench = commands.add_parser("bench", help="measure a workload: plain Spark, plugin, other engines")
-    bench.add_argument("name", help="nfc22, smap4, cube4 or sweep")
+    bench.add_argument("name", help="nfc22, smap4, cube4, sweep; slide3600, sts256, sdf256, sds256, ...")
     bench.add_argument("--rows", type=_rows, help="rows of the input")
     bench.add_argument("--repeat", type=int, default=3, help="timed runs of each form (3)")
     bench.add_argument("--json", type=Path, metavar="FILE", help="write the result as JSON")

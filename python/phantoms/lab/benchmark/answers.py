@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from phantoms.lab.reports import Workload
@@ -30,24 +30,43 @@ def padded_report(workload: Workload, index: int, relation: str) -> str:
     return f"SELECT '{report.name}' AS report, {rest} FROM {relation}"
 
 
-def weights(workload: Workload, salt: int) -> list[tuple[str, int, int]]:
-    """Of each column of the union form: its name, what NULL counts as, and its weight in the hash of that salt."""
-    columns = (*workload.keys, *(name for _, name in workload.aggregates))
-    return [(c, 7919 * salt + i, (104729 * salt + 7907 * i) % 1_000_003) for i, c in enumerate(columns)]
+def columns(workload: Workload) -> tuple[str, ...]:
+    """The columns of the union form that are compared."""
+    return (*workload.keys, *(name for _, name in workload.aggregates))
+
+
+def weights(names: Sequence[str], salt: int) -> list[tuple[str, int, int]]:
+    """Of each column: its name, what NULL counts as, and its weight in the hash of that salt."""
+    return [(c, 7919 * salt + i, (104729 * salt + 7907 * i) % 1_000_003) for i, c in enumerate(names)]
 
 
 def fingerprint_sql(workload: Workload, relation: str) -> str:
     """SQL computing the `Fingerprint` of a relation with the union form's columns."""
+    return fingerprint_by("report", columns(workload), relation)
+
+
+def fingerprint_by(name: str, numbers: Sequence[str], relation: str) -> str:
+    """SQL computing the `Fingerprint` of a relation.
+
+    Parameters
+    ----------
+    name : str
+        The column that tells which report or query a row belongs to.
+    numbers : sequence of str
+        Expressions of whole numbers, which are compared.
+    relation : str
+        SQL of the relation.
+    """
     hashes = []
     for salt in (1, 2):
         # Each value is reduced, weighed by its column and summed; squaring keeps sums of rows from cancelling out.
         terms = " + ".join(
             f"(CAST(coalesce({c}, {null}) AS BIGINT) % {PRIME}) * {weight}"
-            for c, null, weight in weights(workload, salt)
+            for c, null, weight in weights(numbers, salt)
         )
         mixed = f"(({terms}) % {PRIME})"
         hashes.append(f"sum({mixed} * {mixed} % {PRIME})")
-    return f"SELECT report, count(*) AS n, {hashes[0]} AS h1, {hashes[1]} AS h2 FROM ({relation}) GROUP BY report"
+    return f"SELECT {name}, count(*) AS n, {hashes[0]} AS h1, {hashes[1]} AS h2 FROM ({relation}) GROUP BY {name}"
 
 
 def fingerprint(rows: Iterable[Any]) -> Fingerprint:

@@ -1,4 +1,4 @@
-"""DuckDB on the same files: the sets form, streamed to the client."""
+"""DuckDB on the same files: the sets form of reports, windows in two steps; into a temporary table."""
 
 from __future__ import annotations
 
@@ -17,17 +17,16 @@ def installed() -> bool:
     return importlib.util.find_spec("duckdb") is not None
 
 
-class Duck:
-    """One connection with as many threads as Spark has cores."""
+class DuckQuery:
+    """A query and the one that computes its fingerprint, on a connection with as many threads as Spark has cores."""
 
-    def __init__(self, workload: Workload, path: Path) -> None:
+    def __init__(self, sql: str, check: str) -> None:
         import duckdb
 
-        self.workload = workload
+        self.sql, self.check = sql, check
         self.connection: Any = duckdb.connect()
         self.connection.execute(f"SET threads = {cores()}")
         self.connection.execute("SET preserve_insertion_order = false")
-        self.sql = sets(workload, f"read_parquet('{path}/*.parquet')")
 
     def run(self) -> float:
         """Seconds to compute every row into a temporary table."""
@@ -37,9 +36,16 @@ class Duck:
 
     def fingerprint(self) -> Fingerprint:
         """The fingerprint of its answer."""
-        query = fingerprint_sql(self.workload, named_sets(self.workload, f"({self.sql})"))
-        return fingerprint(self.connection.execute(query).fetchall())
+        return fingerprint(self.connection.execute(self.check).fetchall())
 
     def close(self) -> None:
         """Close the connection."""
         self.connection.close()
+
+
+class Duck(DuckQuery):
+    """The sets form."""
+
+    def __init__(self, workload: Workload, path: Path) -> None:
+        sql = sets(workload, f"read_parquet('{path}/*.parquet')")
+        super().__init__(sql, fingerprint_sql(workload, named_sets(workload, f"({sql})")))

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from phantoms.lab.benchmark.answers import PRIME, Fingerprint, weights
+from phantoms.lab.benchmark.answers import PRIME, Fingerprint, columns, weights
 from phantoms.lab.benchmark.session import cores
 from phantoms.lab.reports import Workload
 
@@ -72,7 +72,7 @@ class Polars:
         """The hash of a row in `fingerprint_sql`."""
         pl = self.pl
         terms = pl.lit(0, pl.Int64)
-        for column, null, weight in weights(self.workload, salt):
+        for column, null, weight in weights(columns(self.workload), salt):
             value = pl.col(column).cast(pl.Int64).fill_null(null) if column in present else pl.lit(null, pl.Int64)
             terms = terms + _remainder(value) * weight
         mixed = _remainder(terms)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from phantoms.lab.data import flows, packets, sweep
+from phantoms.lab.data import flows, packets, sweep, trades
 
 GENERATOR_VERSION = 1
 """Raised whenever a generator's output changes, so that no stale cache is read."""
@@ -49,6 +49,8 @@ DATASETS: dict[str, Dataset] = {
     for d in (
         Dataset("flows", flows.DEFAULT_ROWS, flows.tables, "NetFlow v5 records of recurring conversations"),
         Dataset("packets", packets.DEFAULT_ROWS, packets.tables, "packet headers of Pareto flows between Zipf hosts"),
+        Dataset("trades", trades.DEFAULT_ROWS, trades.hour, "an hour of stock trades of 6000 Zipf symbols"),
+        Dataset("trades-days", trades.DEFAULT_ROWS, trades.days, "the same over three days"),
         *(
             Dataset(
                 sweep.name(p), sweep.DEFAULT_ROWS, partial(sweep.tables, p), f"8 keys, {p:g} % as many groups as rows"
@@ -76,7 +78,7 @@ def ensure(
     Parameters
     ----------
     name : str
-        ``"flows"``, ``"packets"``, or ``"sweep-10"`` and the like: see `DATASETS`.
+        ``"flows"``, ``"packets"``, ``"trades"``, or ``"sweep-10"`` and the like: see `DATASETS`.
     rows : int, optional
         Number of records; the data set's own default if omitted.
     seed : int
