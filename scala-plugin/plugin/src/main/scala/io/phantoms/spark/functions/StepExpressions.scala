@@ -19,6 +19,9 @@ final case class RowValue(ordinal: Int, dataType: DataType, nullable: Boolean) e
 /** A step that drops the row unless the condition is true. */
 final case class StaysIf(child: Expression) extends UnaryExpression {
   override def dataType: DataType = BooleanType
+
+  /** Where Spark folds its condition, it stays a step that drops rows: a constant would be one that computes a value. */
+  override def foldable: Boolean = false
   override def eval(row: InternalRow): Any = child.eval(row)
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = child.genCode(ctx)
   override protected def withNewChildInternal(newChild: Expression): StaysIf = StaysIf(newChild)

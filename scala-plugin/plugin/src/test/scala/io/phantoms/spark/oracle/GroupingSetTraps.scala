@@ -126,6 +126,11 @@ trait GroupingSetTraps extends DifferentialSuite { this: AnyFunSuite =>
     "select a, max(b collate UTF8_LCASE) from t group by cube(a, dt)"
   )
 
+  shares("a condition that is true, asked after what may fail, before values in common")(
+    """select n, -x, a, var_pop(abs(hash(x)) % 7), covar_samp(abs(hash(x)) % 7, abs(hash(n)) % 7), count(*) from t where a > 0
+      |group by cube(n, -x, a) having n is not null""".stripMargin
+  )
+
   // Constants and expressions.
   shares("keys that are expressions")("select a + n, upper(b), count(*) from t group by cube(a + n, upper(b))")
   shares("a constant key")("select a, 'x' k, count(*) from t group by cube(a, 'x')")
