@@ -43,7 +43,7 @@ object UnionDetector {
     val (shared, single) = live.foldLeft(Vector.empty[Group])(add).partition(_.members.map(_.queries.size).sum > 1)
     val (several, alone) = {
       val (relaxed, rest) = underFilters(single)
-      (shared ++ relaxed, rest)
+      (shared.flatMap(manyWindows) ++ relaxed, rest)
     }
     // What is to be computed is the operator's whole output only if nothing else stays under the union.
     val whole = several.size == 1 && live.size + empty.size == children.size && alone.isEmpty
@@ -83,6 +83,18 @@ object UnionDetector {
     }
   }
 
+  /**
+   * Different windows or filters that one workload has at most; of more, several workloads read the input. Each is a key
+   * of its own, and what can help so many of them takes the chooser long to weigh.
+   */
+  private val MostKeys = 16
+
+  private def manyWindows(group: Group): Seq[Group] = {
+    val windows = group.members.flatMap(_.queries).flatMap(_.window).distinctBy(w => (w.range, w.slide, w.start)).size
+    if (windows <= MostKeys) Seq(group)
+    else group.members.grouped(MostKeys).map(m => group.copy(members = m)).toSeq
+  }
+
   /** GroupBys that are alone because of their filters: those that would share an input without them, and the rest. */
   private def underFilters(single: Vector[Group]): (Vector[Group], Vector[Group]) = {
     val found = single.map(g => g -> Predicates.filtered(g.base))
@@ -99,7 +111,7 @@ object UnionDetector {
           case None => made :+ Unfiltered(f.input, Vector((g, query.copy(source = f.input), f.condition)))
         }
       case (made, _) => made
-    }.filter(_.parts.size > 1)
+    }.flatMap(u => u.parts.grouped(MostKeys).map(parts => u.copy(parts = parts))).filter(_.parts.size > 1)
     val taken = merged.flatMap(_.parts.map(_._1))
     (merged.map(_.group), single.filterNot(g => taken.exists(_ eq g)))
   }

@@ -119,6 +119,10 @@ trait WindowTraps extends DifferentialSuite { this: AnyFunSuite =>
       |group by grouping sets ((window(ts, '2 hours', '1 hour'), a), (window(ts, '2 hours', '1 hour')))""".stripMargin
   )
 
+  shares("more windows than one workload has")((1 to 18).map(i =>
+    s"select window.start s, count(*) n from t group by window(ts, '${i + 60} minutes', '$i minutes')"
+  ).mkString(" union all "))
+
   // Errors, and what is not shared.
   test("a time so early that its window's begin is no number") {
     for (early <- Seq("-9223372036854775800", "9223372036854775800"))
