@@ -30,9 +30,10 @@ object AggregateNormalizer {
       parts <- parts(aggregate)
       found <- GroupingSets.under(aggregate.child) match {
         case Some(chain) => GroupingSets.branches(parts, chain)
-        case None if SlidingWindows.under(aggregate.child).isDefined =>
-          SlidingWindows.query(parts, SlidingWindows.under(aggregate.child).get).map(Seq(_))
-        case None => Right(Seq(plain(parts, aggregate.groupingExpressions.isEmpty)))
+        case None => SlidingWindows.under(aggregate.child) match {
+            case Some(chain) => SlidingWindows.query(parts, chain).map(Seq(_))
+            case None => Right(Seq(plain(parts, aggregate.groupingExpressions.isEmpty)))
+          }
       }
     } yield found
 

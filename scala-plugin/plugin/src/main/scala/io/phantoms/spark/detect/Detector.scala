@@ -22,7 +22,7 @@ object Shape {
       }
       Option.when(aggregating.nonEmpty)(UnionOf(u, aggregating))
     case a: Aggregate if GroupingSets.under(a.child).isDefined => Some(GroupingSetsOf(a))
-    case a: Aggregate if SlidingWindows.under(a.child).isDefined => Some(SlidingWindowOf(a))
+    case a: Aggregate if SlidingWindows.mayBeUnder(a.child) => Some(SlidingWindowOf(a))
     case _ => None
   }
 }
