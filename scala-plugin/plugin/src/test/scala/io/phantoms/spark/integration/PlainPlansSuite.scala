@@ -50,7 +50,9 @@ final class PlainPlansSuite extends AnyFunSuite with PluginSession {
     PluginSession.sets("flows", "v > 3"),
     "select a, b, count(*), sum(c) from t group by rollup (a, b) having count(*) > 1 order by a",
     "select (select max(n) from (select count(*) as n from t group by cube (a, b))) as top, a from t",
-    s"select x.k, y.n from (${PluginSession.union("flows")}) x join (${PluginSession.sets("flows")}) y on x.k = y.k"
+    s"select x.k, y.n from (${PluginSession.union("flows")}) x join (${PluginSession.sets("flows")}) y on x.k = y.k",
+    "select a, count(*) from t where c > 3 group by a union all select a, count(*) from t where c < 9 group by a",
+    "select window(ts, '1 hour', '10 minutes').start as w, count(*) from t group by window(ts, '1 hour', '10 minutes')"
   )
 
   private val notShareable = Seq(
@@ -59,8 +61,7 @@ final class PlainPlansSuite extends AnyFunSuite with PluginSession {
     "select a, count(distinct b) from t group by a",
     "select a, rand(7) from t union all select c, 0.5 from t",
     "select * from t x join t y on x.a = y.a where x.c > 3 order by y.c limit 4",
-    "select sum(c) filter (where a > 1) from t",
-    "select window(ts, '1 hour', '10 minutes').start as w, count(*) from t group by window(ts, '1 hour', '10 minutes')"
+    "select sum(c) filter (where a > 1) from t"
   )
 
   test("with spark.phantoms.enabled=false every plan is plain Spark's") {
