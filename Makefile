@@ -103,7 +103,7 @@ test-scala:
 
 # The full product of settings where `make test` takes turns, more random configurations and more random queries.
 test-long:
-	$(MAKE) test SBT_FLAGS="-Dphantoms.matrix.full=true -Dphantoms.configurations=6 -Dphantoms.fuzz=600"
+	PHANTOMS_LONG=1 $(MAKE) test SBT_FLAGS="-Dphantoms.matrix.full=true -Dphantoms.configurations=6 -Dphantoms.fuzz=600"
 
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff check python tests examples
