@@ -134,29 +134,22 @@ private[search] final class PartSearch(problem: Problem, algorithm: String, minS
     else {
       val g = statistics.groups(q.keys)
       val n = if (q.window.isEmpty) 1.0 else slices
-      q.window.fold(1.0)(w => w.range.toDouble / w.slide) *
+      q.copies *
         wanted.map(s => n * CollisionModel.occupied(statistics.rows * s / n, g)).sum
     }
   }
 
-  /** Share of the rows that a query wants. */
-  private def selectivity(query: Query): Double = query.predicate match {
-    case Some(p) if fragments.rows > 0 => fragments.rowsOf(p).toDouble / fragments.rows
-    case _ => 1.0
-  }
-
   /** Plain Spark filters, puts each row into all of its windows, and groups by window and keys. */
   private def withoutSharing(q: Query): Double = {
-    val rows = statistics.rows * selectivity(q)
-    val (copies, results, each) = q.window.fold((1.0, 1.0, rows)) { w =>
-      val results = math.max(1.0, statistics.span.toDouble / w.slide)
-      (w.range.toDouble / w.slide, results, rows * math.min(1.0, w.range.toDouble / statistics.span))
+    val rows = statistics.rows * problem.selectivity(q)
+    val (results, each) = q.window.fold((1.0, rows)) { w =>
+      (math.max(1.0, statistics.span.toDouble / w.slide), rows * math.min(1.0, w.range.toDouble / statistics.span))
     }
     val g = statistics.groups(q.keys)
     val groups = if (q.window.isEmpty && q.predicate.isEmpty) g else results * CollisionModel.occupied(each, g)
     val passing = if (q.predicate.isEmpty) 0.0 else (statistics.rows - rows) * machine.scanRow
     passing / parallelism +
-      model.alone(q.keys, rows * copies, math.max(1.0, math.min(groups, rows * math.max(1.0, copies))))
+      model.alone(q.keys, rows * q.copies, math.max(1.0, math.min(groups, rows * math.max(1.0, q.copies))))
   }
 }
 

@@ -56,10 +56,10 @@ object AggregateNormalizer {
       fromGroupingSets = false,
       conditions = Nil,
       everyRow = Nil
-    )
+    ).inlineRenames
 
   /**
-   * One groupBy of an Aggregate.
+   * One groupBy of an Aggregate; renames on top of its source are still to be read through.
    *
    * @param onSource rewrites an expression over the Aggregate's child to one over `source`
    * @param conditions over `source`: rows that are aggregated; they mention grouping keys only, so hold for whole groups
@@ -95,7 +95,7 @@ object AggregateNormalizer {
       fromGroupingSets = fromGroupingSets,
       rows = conditions.reduceOption(And(_, _)),
       everyRow = everyRow
-    ).inlineRenames
+    )
   }
 
   /** A condition over the source said in terms of the key slots. */

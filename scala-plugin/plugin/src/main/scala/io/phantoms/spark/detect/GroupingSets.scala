@@ -82,7 +82,7 @@ object GroupingSets {
           fromGroupingSets = true,
           conditions = conditions,
           everyRow = everyRow
-        )
+        ).inlineRenames
       }
       val onRows = found.flatMap(b => b.having.map(h => (b, h))).exists { case (b, h) =>
         !h.references.subsetOf(AttributeSet(b.keys.map(_.attribute)))

@@ -46,8 +46,9 @@ private[detect] object Predicates {
         Or(or(a), or(b))
       }
       // As Spark writes it in the end: it simplifies once more, and takes a second look at that for an error of its own.
-      Iterator.iterate[LogicalPlan](Filter(or(different), input))(BooleanSimplification(_)).take(MostSimplified)
-        .sliding(2).collectFirst { case Seq(a, b) if a.fastEquals(b) => a }.getOrElse(Filter(or(different), input))
+      val written: LogicalPlan = Filter(or(different), input)
+      Iterator.iterate(written)(BooleanSimplification(_)).take(MostSimplified)
+        .sliding(2).collectFirst { case Seq(a, b) if a.fastEquals(b) => a }.getOrElse(written)
     }
 
   private val MostSimplified = 20
@@ -56,19 +57,14 @@ private[detect] object Predicates {
   def under(query: WorkloadQuery, condition: Expression): WorkloadQuery =
     if (query.rowOnEmptyInput)
       // Its row is there even if no row satisfies the condition, so what it counts is left out row by row.
-      query.copy(functions = query.functions.map(f => f.copy(filter = WorkloadBuilder.both(Some(condition), f.filter))))
+      query.copy(functions = query.functions.map(_.under(condition)))
     else {
       val holds = AttributeReference("holds", BooleanType, nullable = false)()
       def guarded(e: Expression): Expression =
         if (ExpressionCost.canFail(e)) If(condition, e, Literal(null, e.dataType)) else e
-      query.copy(
+      query.guardedBy(condition).copy(
         keys = query.keys.map(k => k.copy(expression = guarded(k.expression))) :+
           KeySlot(holds, EqualNullSafe(condition, Literal.TrueLiteral)),
-        functions = query.functions.map { f =>
-          if ((f.function +: f.filter.toSeq).exists(ExpressionCost.canFailOnInput))
-            f.copy(filter = WorkloadBuilder.both(Some(condition), f.filter))
-          else f
-        },
         having = WorkloadBuilder.both(Some(holds), query.having),
         predicate = Some(holds)
       )

@@ -82,15 +82,14 @@ object SlidingWindows {
     def overExpand(e: Expression): Expression = Inlining.substitute(Inlining.withoutAlias(e), below.columns)
     def ofWindow(e: Expression): Boolean = e.references.contains(w.attribute)
     val (windowKeys, otherKeys) = parts.keys.partition(k => ofWindow(overExpand(k)))
-    val (onWindow, onRow) = below.conditions.flatMap(splitConjuncts).filterNot(isNotNullOf(w, _)).partition(ofWindow)
-    val (inside, onStart) = onWindow.partition(membershipOf(w, copied, _).nonEmpty)
-    val membership = inside.map(membershipOf(w, copied, _))
+    val (onWindow, onRow) = below.conditions.filterNot(isNotNullOf(w, _)).partition(ofWindow)
+    val (inside, onStart) = onWindow.partitionMap(c => membershipOf(w, copied, c).toLeft(c))
     val calls = parts.functions.flatMap(f => f.aggregateFunction +: f.filter.toSeq).map(overExpand)
     val key = AttributeReference("window", LongType, nullable = false)()
     val keyed = windowKeys.map(k => k.toAttribute -> valueOf(w, overExpand(k), key))
     if (windowKeys.isEmpty) refused("nothing is grouped by")
     else if (keyed.exists(_._2.isEmpty)) refused("rows are grouped by as part of something else")
-    else if (w.first != 0 && membership.flatten.distinct.size != 2) refused("has rows of other times")
+    else if (w.first != 0 && inside.distinct.size != 2) refused("has rows of other times")
     else if (onStart.exists(_.references.exists(_.exprId != w.attribute.exprId)))
       refused("its rows are compared with")
     else if (calls.exists(ofWindow)) refused("an aggregate reads")
@@ -108,29 +107,18 @@ object SlidingWindows {
         conditions = Nil,
         everyRow = Nil
       )
-      // Renames below the source are read through, for the slice as for what is read beside it.
-      val slice = sliceOver(inner, source, w)
+      val edges = Seq(w.starts.last, w.ends.head).filterNot(_.semanticEquals(w.starts.head))
+      val slice = SliceStart(w.micros, w.starts.head, edges, w.first)
       Right(inner.copy(
         keys = inner.keys :+ KeySlot(key, slice),
         results = inner.results.map(Inlining.substitute(_, values)),
         having = onStart.map(onValue(w, _, key)).reduceOption(And(_, _)),
         window = Some(WindowSlot(key, w.range, w.slide, w.start))
-      ))
+      ).inlineRenames)
     }
   }
 
   private def refused(what: String) = Left(SlidingWindow(what))
-
-  private def sliceOver(inner: WorkloadQuery, source: LogicalPlan, w: Windows): Expression = {
-    val edges = Seq(w.starts.last, w.ends.head).filterNot(_.semanticEquals(w.starts.head))
-    val slice = SliceStart(w.micros, w.starts.head, edges, w.first)
-    val bare = inner.copy(
-      source = source,
-      keys = Seq(KeySlot(AttributeReference("slice", LongType, nullable = false)(), slice)),
-      functions = Nil
-    )
-    bare.inlineRenames.keys.head.expression
-  }
 
   /** What a window, or its begin or end, is over where it begins; None for anything else. */
   private def valueOf(w: Windows, e: Expression, begin: Attribute): Option[Expression] = {
@@ -150,11 +138,6 @@ object SlidingWindows {
 
   private def onValue(w: Windows, condition: Expression, begin: Attribute): Expression =
     valueOf(w, condition, begin).getOrElse(condition.mapChildren(onValue(w, _, begin)))
-
-  private def splitConjuncts(condition: Expression): Seq[Expression] = condition match {
-    case And(a, b) => splitConjuncts(a) ++ splitConjuncts(b)
-    case other => Seq(other)
-  }
 
   private def isEdge(w: Windows, e: Expression, field: Int): Boolean = e match {
     case GetStructField(a: Attribute, `field`, _) => a.exprId == w.attribute.exprId
@@ -182,14 +165,9 @@ object SlidingWindows {
   /** The windows of an Expand, if that is what it computes. */
   def windows(expand: Expand): Option[Windows] = {
     val columns = expand.output.indices
-    val differing = columns.filter(i =>
-      expand.projections.exists(_(i) match {
-        case _: CreateNamedStruct => true
-        case _ => false
-      })
-    )
+    val structs = columns.filter(i => expand.projections.exists(_(i).isInstanceOf[CreateNamedStruct]))
     for {
-      column <- Option.when(differing.size == 1)(differing.head)
+      column <- Option.when(structs.size == 1)(structs.head)
       if columns.forall(i => i == column || expand.projections.forall(_(i).semanticEquals(expand.projections.head(i))))
       edges = expand.projections.map(p => edgesOf(p(column)))
       if edges.nonEmpty && edges.forall(_.isDefined)

@@ -71,10 +71,7 @@ object UnionDetector {
   /** Puts a member into the group whose input it shares, if there is one. */
   private def add(groups: Vector[Group], member: Member): Vector[Group] = {
     val source = member.queries.head.source
-    val merged = groups.iterator.zipWithIndex.flatMap { case (g, i) =>
-      InputAlignment.merge(g.base, source).map(m => (i, m))
-    }.nextOption()
-    merged match {
+    aligned(groups.map(_.base), source) match {
       case Some((i, m)) =>
         val moved = member.copy(queries = member.queries.map(_.onSource(m.plan, m.translate)))
         val old = groups(i)
@@ -82,6 +79,11 @@ object UnionDetector {
       case None => groups :+ Group(source, Vector(member), member.queries.toVector)
     }
   }
+
+  /** The first of some inputs of which another one is a copy. */
+  private def aligned(inputs: Vector[LogicalPlan], other: LogicalPlan): Option[(Int, InputAlignment.Merged)] =
+    inputs.iterator.zipWithIndex.flatMap { case (input, i) => InputAlignment.merge(input, other).map((i, _)) }
+      .nextOption()
 
   /**
    * Different windows or filters that one workload has at most; of more, several workloads read the input. Each is a key
@@ -101,10 +103,7 @@ object UnionDetector {
     val merged = found.foldLeft(Vector.empty[Unfiltered]) {
       case (made, (g, Some(f))) =>
         val query = g.members.head.queries.head
-        val into = made.iterator.zipWithIndex.flatMap { case (u, i) =>
-          InputAlignment.merge(u.input, f.input).map(m => (i, m))
-        }.nextOption()
-        into match {
+        aligned(made.map(_.input), f.input) match {
           case Some((i, m)) =>
             val entry = (g, query.onSource(m.plan, m.translate), f.condition.map(m.translate))
             made.updated(i, Unfiltered(m.plan, made(i).parts :+ entry))

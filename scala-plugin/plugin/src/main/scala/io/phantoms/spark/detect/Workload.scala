@@ -48,36 +48,24 @@ final case class Workload(
 ) {
   require(consumers.flatMap(_.queries).sorted == queries.indices, "each query is of one consumer")
 
-  // Numbered in the order of their first appearance.
-  private lazy val keyNumbers = new Distinct[Expression](e => (e.canonicalized, e.dataType))
-  private lazy val functionNumbers = new Distinct[WorkloadAggregate](a =>
-    (a.function.canonicalized, a.filter.map(_.canonicalized))
-  )
-
-  private lazy val numbered = queries.map { q =>
-    (
-      q.keys.map(k => keyNumbers.of(k.expression)),
-      q.functions.map(f => functionNumbers.of(WorkloadAggregate(f.function, f.filter)))
+  private lazy val numberedKeys =
+    Workload.numbered(queries.map(_.keys.map(_.expression)))(e => (e.canonicalized, e.dataType))
+  private lazy val numberedAggregates =
+    Workload.numbered(queries.map(_.functions.map(f => WorkloadAggregate(f.function, f.filter))))(a =>
+      (a.function.canonicalized, a.filter.map(_.canonicalized))
     )
-  }
 
   /** Distinct grouping expressions over [[base]], not yet normalised (NaN, -0.0). */
-  lazy val keys: IndexedSeq[Expression] = {
-    val _ = numbered
-    keyNumbers.all
-  }
+  def keys: IndexedSeq[Expression] = numberedKeys._1
 
   /** Distinct functions. */
-  lazy val aggregates: IndexedSeq[WorkloadAggregate] = {
-    val _ = numbered
-    functionNumbers.all
-  }
+  def aggregates: IndexedSeq[WorkloadAggregate] = numberedAggregates._1
 
   /** By query and by its key slots: ordinals into [[keys]]. */
-  def keysOf(query: Int): Seq[Int] = numbered(query)._1
+  def keysOf(query: Int): Seq[Int] = numberedKeys._2(query)
 
   /** By query and by its function slots: ordinals into [[aggregates]]. */
-  def aggregatesOf(query: Int): Seq[Int] = numbered(query)._2
+  def aggregatesOf(query: Int): Seq[Int] = numberedAggregates._2(query)
 
   /** What the queries ask for, as the chooser sees it. */
   lazy val asked: IndexedSeq[Query] = queries.zipWithIndex.map { case (q, i) =>
@@ -138,5 +126,15 @@ final case class Workload(
       base = rows.map(Inlining.throughProjects(base, _)).fold(below)(Filter(_, below)),
       keys = keys.map(Inlining.throughProjects(base, _))
     )
+  }
+}
+
+object Workload {
+
+  /** Distinct things in the order of their first appearance, and for each query the ordinals of its own. */
+  private def numbered[T](ofQueries: IndexedSeq[Seq[T]])(identity: T => Any): (IndexedSeq[T], IndexedSeq[Seq[Int]]) = {
+    val distinct = ofQueries.flatten.distinctBy(identity)
+    val ordinals = distinct.map(identity).zipWithIndex.toMap
+    (distinct, ofQueries.map(_.map(t => ordinals(identity(t)))))
   }
 }

@@ -65,13 +65,7 @@ object WorkloadBuilder {
   }
 
   /** With functions that do not see the rows which a condition on the keys keeps from them in plain Spark. */
-  private def guarded(branch: WorkloadQuery): WorkloadQuery = branch.rows.fold(branch) { rows =>
-    branch.copy(functions = branch.functions.map { f =>
-      if ((f.function +: f.filter.toSeq).exists(ExpressionCost.canFailOnInput))
-        f.copy(filter = both(Some(rows), f.filter))
-      else f
-    })
-  }
+  private def guarded(branch: WorkloadQuery): WorkloadQuery = branch.rows.fold(branch)(branch.guardedBy)
 
   /** The query with results of the types that its consumer puts out. */
   private def puttingOut(query: WorkloadQuery, output: Seq[Attribute]): Either[DeclineReason, WorkloadQuery] = {

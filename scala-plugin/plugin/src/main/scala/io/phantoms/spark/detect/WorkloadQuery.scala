@@ -1,5 +1,7 @@
 package io.phantoms.spark.detect
 
+import io.phantoms.spark.functions.ExpressionCost
+
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
@@ -8,7 +10,11 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 final case class KeySlot(attribute: Attribute, expression: Expression)
 
 /** An aggregate function over [[WorkloadQuery.source]] and the attribute by which [[WorkloadQuery.results]] refer to its result. */
-final case class FunctionSlot(attribute: Attribute, function: AggregateFunction, filter: Option[Expression])
+final case class FunctionSlot(attribute: Attribute, function: AggregateFunction, filter: Option[Expression]) {
+
+  /** Of rows that satisfy a condition, too. */
+  def under(condition: Expression): FunctionSlot = copy(filter = WorkloadBuilder.both(Some(condition), filter))
+}
 
 /**
  * Sliding windows `[start + k slide, start + k slide + range)` that a query asks about, in microseconds.
@@ -60,6 +66,11 @@ final case class WorkloadQuery(
     rows = rows.map(rewrite),
     everyRow = everyRow.map(rewrite).collect { case a: Attribute => a }
   )
+
+  /** With a condition before what its functions read, where that may fail: a filter below kept it from other rows. */
+  def guardedBy(condition: Expression): WorkloadQuery = copy(functions = functions.map { f =>
+    if ((f.function +: f.filter.toSeq).exists(ExpressionCost.canFailOnInput)) f.under(condition) else f
+  })
 
   /**
    * Reads through Projects on top of the source that only choose and rename. One that computes stays: what it computes is

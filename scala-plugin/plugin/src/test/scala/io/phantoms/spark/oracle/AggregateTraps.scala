@@ -8,9 +8,7 @@ import org.apache.spark.sql.types._
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Where aggregate functions go wrong when computed from finer ones: overflow, decimals, floats, FILTER, wide rows. */
-trait AggregateTraps extends DifferentialSuite { this: AnyFunSuite =>
-
-  private def shares(name: String)(sql: String): Unit = test(name)(checkSharedSql(sql))
+trait AggregateTraps extends Traps { this: AnyFunSuite =>
 
   /** Each trap runs in two suites: which of two settings that give the same answer it runs under, the other in the other. */
   protected def side: Int = 0

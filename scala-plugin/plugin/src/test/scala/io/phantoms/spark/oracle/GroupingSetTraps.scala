@@ -3,10 +3,7 @@ package io.phantoms.spark.oracle
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Where grouping sets go wrong: empty inputs, duplicates, the two kinds of NULL, grouping ids, filters, key types. */
-trait GroupingSetTraps extends DifferentialSuite { this: AnyFunSuite =>
-
-  private def shares(name: String)(sql: String): Unit = test(name)(checkSharedSql(sql))
-  private def declines(name: String, code: String)(sql: String): Unit = test(name)(checkDeclinedSql(sql, code))
+trait GroupingSetTraps extends Traps { this: AnyFunSuite =>
 
   // Empty inputs: a table without rows, one without a file, rows that no filter lets through.
   for (input <- Seq("none", "nothing", "t where n > 100")) {

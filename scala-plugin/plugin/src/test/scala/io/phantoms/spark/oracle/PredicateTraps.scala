@@ -3,10 +3,7 @@ package io.phantoms.spark.oracle
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Where groupBys under different filters go wrong: NULL, rows of none and of several, what a filter guards, global groups. */
-trait PredicateTraps extends DifferentialSuite { this: AnyFunSuite =>
-
-  private def shares(name: String)(sql: String): Unit = test(name)(checkSharedSql(sql))
-  private def declines(name: String, code: String)(sql: String): Unit = test(name)(checkDeclinedSql(sql, code))
+trait PredicateTraps extends Traps { this: AnyFunSuite =>
 
   shares("two filters")(
     "select a k, count(*) n from t where c > 10 group by a union all select a, count(*) from t where c <= 10 group by a"

@@ -2,6 +2,12 @@ package io.phantoms.spark.oracle
 
 import org.scalatest.funsuite.AnyFunSuite
 
+/** Traps are queries by name: shared, or left alone for a reason. */
+trait Traps extends DifferentialSuite { this: AnyFunSuite =>
+  protected def shares(name: String)(sql: String): Unit = test(name)(checkSharedSql(sql))
+  protected def declines(name: String, code: String)(sql: String): Unit = test(name)(checkDeclinedSql(sql, code))
+}
+
 /** Everything that suites of traps have in common. */
 trait TrapTables extends DifferentialSuite { this: org.scalatest.Suite =>
   override protected def createTables(): Unit = OracleTables.create(spark)

@@ -4,10 +4,7 @@ import org.apache.spark.sql.functions._
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Where unions of groupBys go wrong: columns, constants, nullability of each branch, limits, what stands around. */
-trait UnionTraps extends DifferentialSuite { this: AnyFunSuite =>
-
-  private def shares(name: String)(sql: String): Unit = test(name)(checkSharedSql(sql))
-  private def declines(name: String, code: String)(sql: String): Unit = test(name)(checkDeclinedSql(sql, code))
+trait UnionTraps extends Traps { this: AnyFunSuite =>
 
   shares("union of equal groupings")(
     "select a, sum(c) v from t group by a union all select a, max(c) from t group by a union all select a, sum(c) from t group by a"

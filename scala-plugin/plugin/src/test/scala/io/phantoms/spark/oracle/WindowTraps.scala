@@ -3,10 +3,7 @@ package io.phantoms.spark.oracle
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Where sliding windows go wrong: edges, offsets, gaps, times without a zone and before 1970, NULL, what reads a window. */
-trait WindowTraps extends DifferentialSuite { this: AnyFunSuite =>
-
-  private def shares(name: String)(sql: String): Unit = test(name)(checkSharedSql(sql))
-  private def declines(name: String, code: String)(sql: String): Unit = test(name)(checkDeclinedSql(sql, code))
+trait WindowTraps extends Traps { this: AnyFunSuite =>
 
   // Edges: times at, one microsecond before and after what windows of 7 s by 3 s and 10 s by 5 s begin and end at.
   private val edges =

@@ -26,12 +26,10 @@ public final class WindowCombiner {
   /** The record of the window at hand; its slice is the window's begin. */
   public final long[] window;
 
-  /** Slices of the group that are in the window as they came: {@code back} is their sum. */
+  /** Slices of the group that are in the window as they came, from here to {@code next}: {@code back} is their sum. */
   private int backFrom;
 
-  private int backUntil;
   private final long[] back;
-  private boolean backEmpty = true;
 
   /** Suffix sums of the slices before those, the one that leaves first on top. */
   private long[] front = new long[0];
@@ -84,7 +82,7 @@ public final class WindowCombiner {
     while (true) {
       begin += slide;
       leave();
-      if (frontSize == 0 && backEmpty) {
+      if (frontSize == 0 && backEmpty()) {
         if (next == end) {
           if (end == count) {
             return false;
@@ -95,7 +93,7 @@ public final class WindowCombiner {
         begin = firstWindowOf(slice(next));
       }
       come();
-      if (frontSize > 0 || !backEmpty) {
+      if (frontSize > 0 || !backEmpty()) {
         merge();
         return true;
       }
@@ -119,7 +117,10 @@ public final class WindowCombiner {
       end++;
     }
     backFrom = next;
-    backUntil = next;
+  }
+
+  private boolean backEmpty() {
+    return backFrom == next;
   }
 
   private boolean sameGroup(int a, int b) {
@@ -135,7 +136,7 @@ public final class WindowCombiner {
   /** Slices that begin before the window does. */
   private void leave() {
     while (true) {
-      if (frontSize == 0 && !backEmpty && slice(backFrom) < begin) {
+      if (frontSize == 0 && !backEmpty() && slice(backFrom) < begin) {
         flip();
       }
       if (frontSize == 0 || frontSlice() >= begin) {
@@ -151,11 +152,11 @@ public final class WindowCombiner {
 
   /** All that came becomes suffix sums; those that have left already are not worth a merge. */
   private void flip() {
-    int size = backUntil - backFrom;
+    int size = next - backFrom;
     if (front.length < size * stride) {
       front = new long[Math.max(size, Math.min(2 * size, Integer.MAX_VALUE / stride - 1)) * stride];
     }
-    for (int i = backUntil - 1; i >= backFrom && slice(i) >= begin; i--) {
+    for (int i = next - 1; i >= backFrom && slice(i) >= begin; i--) {
       int at = frontSize * stride;
       System.arraycopy(records, i * stride, front, at, stride);
       if (frontSize > 0) {
@@ -164,8 +165,7 @@ public final class WindowCombiner {
       }
       frontSize++;
     }
-    backFrom = backUntil;
-    backEmpty = true;
+    backFrom = next;
   }
 
   /** Slices that begin before the window ends. */
@@ -175,19 +175,15 @@ public final class WindowCombiner {
         // In no window: where these do not meet.
         next++;
         backFrom = next;
-        backUntil = next;
         continue;
       }
-      if (backEmpty) {
+      if (backEmpty()) {
         System.arraycopy(records, next * stride, back, 0, stride);
-        backFrom = next;
-        backEmpty = false;
       } else {
         kernel.combine(relation, back, 0, records, next * stride);
         kernel.combined++;
       }
       next++;
-      backUntil = next;
     }
   }
 
@@ -196,7 +192,7 @@ public final class WindowCombiner {
       System.arraycopy(back, 0, window, 0, stride);
     } else {
       System.arraycopy(front, (frontSize - 1) * stride, window, 0, stride);
-      if (!backEmpty) {
+      if (!backEmpty()) {
         kernel.combine(relation, window, 0, back, 0);
         kernel.combined++;
       }

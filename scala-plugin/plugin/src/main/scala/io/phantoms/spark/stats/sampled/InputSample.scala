@@ -131,7 +131,8 @@ final class InputSample(
   def flowLength(wanted: Seq[String], precise: Boolean = true): Double = profilesOf(wanted, precise).flowLength
 
   /** How many sampled rows satisfy just which of these keys, which are predicates. */
-  def signatures(predicates: Seq[String]): Seq[(BitSet, Long)] = {
+  def signatures(predicates: Seq[String]): Seq[(BitSet, Long)] = if (predicates.isEmpty) Nil
+  else {
     val columns = predicates.map(keys.indexOf)
     require(!columns.contains(-1), "a predicate that was not sampled")
     val counts = scala.collection.mutable.HashMap.empty[BitSet, Long].withDefaultValue(0L)
