@@ -16,6 +16,7 @@ from phantoms.execution import last_execution
 from phantoms.explanation import Explanation, explain, why_not
 from phantoms.planning import Plan, plan
 from phantoms.session import configure, disable, enable, is_active
+from phantoms.windowing import windows
 
 __all__ = [
     "Calibration",
@@ -34,4 +35,5 @@ __all__ = [
     "plan",
     "stats",
     "why_not",
+    "windows",
 ]

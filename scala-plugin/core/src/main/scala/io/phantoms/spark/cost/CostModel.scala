@@ -2,7 +2,7 @@ package io.phantoms.spark.cost
 
 import scala.collection.immutable.BitSet
 
-import io.phantoms.spark.model.{Machine, Problem}
+import io.phantoms.spark.model.{KeyKind, Machine, Problem, Query}
 
 /**
  * Elapsed time of a batch job, in nanoseconds, from the machine's constants.
@@ -158,9 +158,14 @@ private[spark] final class CostModel(problem: Problem) {
     // Plain Spark puts a row that a query wants into each window that it is in.
     val wanted = rows * problem.selectivity(q)
     val copies = math.max(1.0, q.copies)
-    val groups = math.min(math.max(1.0, wanted), math.max(1.0, problem.statistics.groups(q.keys)))
+    val groups = math.min(math.max(1.0, wanted), math.max(1.0, problem.statistics.groups(plainKeys(q))))
     (rows - wanted) * machine.scanRow / parallelism + alone(q.keys, wanted * copies, groups * copies)
   }.sum
+
+  /** What plain Spark groups by: of a signature of many predicates it knows nothing. */
+  private def plainKeys(q: Query): BitSet =
+    if (q.predicate.nonEmpty) q.keys
+    else q.keys.filterNot(problem.attributes(_).kind == KeyKind.Signature)
 
   /** Elapsed time of plain Spark for one query by `keys`, over so many rows with so many groups. */
   def alone(keys: BitSet, rows: Double, groups: Double): Double = {

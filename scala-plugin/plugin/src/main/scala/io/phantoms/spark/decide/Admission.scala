@@ -41,7 +41,7 @@ object Admission {
     def slides = workload.queries.exists(_.window.nonEmpty)
     def addsFloats = workload.aggregates.exists(a => SharedFunction.of(a.function).exists(_.addsFloats(a.function)))
     val queries = workload.queries.size
-    def filtered = workload.queries.exists(_.predicate.nonEmpty)
+    def filtered = workload.queries.exists(q => q.predicate.nonEmpty || q.fragment.nonEmpty)
     if (!settings.windows && slides) Some(Disabled(PhantomsConf.WindowsEnabled.key))
     else if (!settings.predicates && filtered) Some(Disabled(PhantomsConf.PredicatesEnabled.key))
     else if (settings.exactFloatingPoint && addsFloats) Some(ExactFloatingPoint)

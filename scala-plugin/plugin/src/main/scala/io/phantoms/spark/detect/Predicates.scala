@@ -3,15 +3,22 @@ package io.phantoms.spark.detect
 import io.phantoms.spark.functions.ExpressionCost
 
 import org.apache.spark.sql.catalyst.expressions.{
+  And,
+  Attribute,
   AttributeReference,
+  AttributeSet,
   EqualNullSafe,
+  EqualTo,
   Expression,
   If,
+  In,
   Literal,
-  Or
+  Or,
+  PlanExpression,
+  PredicateHelper
 }
 import org.apache.spark.sql.catalyst.optimizer.BooleanSimplification
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
 import org.apache.spark.sql.types.BooleanType
 
 /**
@@ -21,35 +28,91 @@ import org.apache.spark.sql.types.BooleanType
  *
  * A filter guards what stands above it: expressions that may fail are evaluated behind it here, too.
  */
-private[detect] object Predicates {
+private[detect] object Predicates extends PredicateHelper {
 
-  /** An input less the filter on top of it. */
-  final case class Filtered(input: LogicalPlan, condition: Option[Expression])
+  /**
+   * An input less its filters.
+   *
+   * @param condition over `input`
+   * @param guarded what Projects above the filters compute that may fail: not for rows that these drop
+   */
+  final case class Filtered(input: LogicalPlan, condition: Option[Expression], guarded: Int)
 
-  /** None where the filter may fail: others may not be asked of rows that it is not asked of in plain Spark. */
+  /** None where a filter's value is anybody's guess. */
   def filtered(source: LogicalPlan): Option[Filtered] = source match {
     case Filter(condition, child) =>
-      if (ExpressionCost.canFail(condition) || !condition.deterministic) None
+      if (!condition.deterministic || condition.exists(_.isInstanceOf[PlanExpression[_]])) None
       else filtered(child).map(f => f.copy(condition = WorkloadBuilder.both(f.condition, Some(condition))))
-    case other => Some(Filtered(other, None))
+    case p: Project if p.projectList.forall(_.deterministic) =>
+      filtered(p.child).map { f =>
+        if (f.condition.isEmpty) Filtered(source, None, 0)
+        else {
+          val through = AttributeSet(f.condition.toSeq.flatMap(_.references)) -- p.projectList.collect {
+            case a: Attribute => a
+          }
+          val failing = guardedBy(p)
+          Filtered(Project(p.projectList ++ through.toSeq, f.input), f.condition, f.guarded + failing)
+        }
+      }
+    case other => Some(Filtered(other, None, 0))
   }
 
-  /** The rows that any of these filters lets through. */
-  def hull(input: LogicalPlan, conditions: Seq[Option[Expression]]): LogicalPlan =
-    if (conditions.exists(_.isEmpty)) input
+  private def guardedBy(p: Project): Int = p.projectList.count(ExpressionCost.canFail)
+
+  /** What the Projects on top of a plan compute that may fail. */
+  def guarded(plan: LogicalPlan): Int = plan match {
+    case p: Project => guardedBy(p) + guarded(p.child)
+    case _ => 0
+  }
+
+  /** The rows of an input that satisfy a condition, found below its Projects where these hand on what it reads. */
+  def place(condition: Expression, input: LogicalPlan): LogicalPlan = input match {
+    case p: Project if condition.references.subsetOf(p.child.outputSet) =>
+      p.withNewChildren(Seq(place(condition, p.child)))
+    case other => Filter(condition, other)
+  }
+
+  /**
+   * A condition that the rows which any of these filters lets through satisfy, and some more where saying so exactly would
+   * take longer than reading them; none where a filter may fail, as it does in plain Spark for a row that another one drops.
+   *
+   * @param exact whether rows that none wants may not pass
+   */
+  def hull(conditions: Seq[Option[Expression]], exact: Boolean): Option[Expression] =
+    if (conditions.exists(_.forall(ExpressionCost.canFail))) None
     else {
       val different = conditions.flatten.distinctBy(_.canonicalized)
-      // Two by two: a chain of hundreds would be as deep.
-      def or(es: Seq[Expression]): Expression = if (es.size == 1) es.head
-      else {
-        val (a, b) = es.splitAt(es.size / 2)
-        Or(or(a), or(b))
-      }
-      // As Spark writes it in the end: it simplifies once more, and takes a second look at that for an error of its own.
-      val written: LogicalPlan = Filter(or(different), input)
-      Iterator.iterate(written)(BooleanSimplification(_)).take(MostSimplified)
-        .sliding(2).collectFirst { case Seq(a, b) if a.fastEquals(b) => a }.getOrElse(written)
+      if (exact) Some(or(different)) else byColumn(different)
     }
+
+  /** As Spark writes it in the end: it simplifies once more, and takes a second look at that for an error of its own. */
+  def simplified(plan: LogicalPlan): LogicalPlan = Iterator.iterate(plan)(BooleanSimplification(_)).take(MostSimplified)
+    .sliding(2).collectFirst { case Seq(a, b) if a.fastEquals(b) => a }.getOrElse(plan)
+
+  /** Two by two: a chain of hundreds would be as deep. */
+  private def or(es: Seq[Expression]): Expression = if (es.size == 1) es.head
+  else {
+    val (a, b) = es.splitAt(es.size / 2)
+    Or(or(a), or(b))
+  }
+
+  /** What many conditions say about columns that all of them restrict: files and partitions are left out by that. */
+  private def byColumn(conditions: Seq[Expression]): Option[Expression] = {
+    val parts = conditions.map { c =>
+      splitConjunctivePredicates(c).filter(_.references.size == 1).groupBy(_.references.head.canonicalized)
+    }
+    val columns = parts.map(_.keySet).reduce(_ & _).toSeq.sortBy(_.toString)
+    columns.flatMap { column =>
+      val said = parts.map(_(column).reduce(And(_, _))).distinctBy(_.canonicalized)
+      val equal = said.map {
+        case EqualTo(a: Attribute, l: Literal) => Some(a -> l)
+        case EqualTo(l: Literal, a: Attribute) => Some(a -> l)
+        case _ => None
+      }
+      if (equal.forall(_.isDefined)) Some(In(equal.head.get._1, equal.map(_.get._2)))
+      else Option.when(said.size <= Shards.MostKeys)(or(said))
+    }.reduceOption(And(_, _))
+  }
 
   private val MostSimplified = 20
 

@@ -4,7 +4,7 @@ import scala.annotation.tailrec
 
 import io.phantoms.spark.detect.DeclineReason._
 
-import org.apache.spark.sql.catalyst.expressions.{AttributeMap, Expression, IntegerLiteral}
+import org.apache.spark.sql.catalyst.expressions.{AttributeMap, Expression, IntegerLiteral, Literal}
 import org.apache.spark.sql.catalyst.plans.logical.{
   Aggregate,
   Filter,
@@ -40,11 +40,9 @@ object UnionDetector {
     val members = normalised.collect { case (i, Right(queries)) => Member(i, queries) }
     val empty = members.filter(m => m.queries.forall(isEmpty)).map(_.ordinal).toSet
     val live = members.filterNot(m => empty(m.ordinal))
-    val (shared, single) = live.foldLeft(Vector.empty[Group])(add).partition(_.members.map(_.queries.size).sum > 1)
-    val (several, alone) = {
-      val (relaxed, rest) = underFilters(single)
-      (shared.flatMap(manyWindows) ++ relaxed, rest)
-    }
+    val (relaxed, kept) = underFilters(live.foldLeft(Vector.empty[Group])(add))
+    val (alone, shared) = kept.partition(_.isSingle)
+    val several = shared.map(composed) ++ relaxed
     // What is to be computed is the operator's whole output only if nothing else stays under the union.
     val whole = several.size == 1 && live.size + empty.size == children.size && alone.isEmpty
     val tried = several.map { g =>
@@ -71,73 +69,130 @@ object UnionDetector {
   /** Puts a member into the group whose input it shares, if there is one. */
   private def add(groups: Vector[Group], member: Member): Vector[Group] = {
     val source = member.queries.head.source
-    aligned(groups.map(_.base), source) match {
+    val constants = filterConstants(source)
+    // Of hundreds with a filter of their own, nearly all differ in that.
+    val likely = groups.indices.filter(groups(_).constants == constants)
+    aligned(likely.map(groups(_).base).toVector, source).map { case (i, m) => (likely(i), m) } match {
       case Some((i, m)) =>
         val moved = member.copy(queries = member.queries.map(_.onSource(m.plan, m.translate)))
         val old = groups(i)
-        groups.updated(i, Group(m.plan, old.members :+ moved, old.originals ++ member.queries))
-      case None => groups :+ Group(source, Vector(member), member.queries.toVector)
+        groups.updated(i, old.copy(m.plan, old.members :+ moved, old.originals ++ member.queries))
+      case None => groups :+ Group(source, Vector(member), member.queries.toVector, constants)
     }
   }
+
+  /** Something that filters of copies of one input have in common, whatever order they are written in. */
+  private def filterConstants(plan: LogicalPlan): Int =
+    plan.collect { case f: Filter => f.condition.collect { case l: Literal => l.hashCode }.sum }.sum
 
   /** The first of some inputs of which another one is a copy. */
   private def aligned(inputs: Vector[LogicalPlan], other: LogicalPlan): Option[(Int, InputAlignment.Merged)] =
     inputs.iterator.zipWithIndex.flatMap { case (input, i) => InputAlignment.merge(input, other).map((i, _)) }
       .nextOption()
 
+  /** With the keys of its queries as few as they can be. */
+  private def composed(group: Group): Group = {
+    val queries = Shards.composed(group.members.flatMap(_.queries)).iterator
+    group.copy(members = group.members.map(m => m.copy(queries = m.queries.map(_ => queries.next()))))
+  }
+
   /**
-   * Different windows or filters that one workload has at most; of more, several workloads read the input. Each is a key
-   * of its own, and what can help so many of them takes the chooser long to weigh.
+   * Groups that would share an input without their filters, each as one of several queries under a filter: those of which
+   * nobody else has the filter, and where there are many filters, all. And the groups that are none of these.
    */
-  private val MostKeys = 16
-
-  private def manyWindows(group: Group): Seq[Group] = {
-    val windows = group.members.flatMap(_.queries).flatMap(_.window).distinctBy(w => (w.range, w.slide, w.start)).size
-    if (windows <= MostKeys) Seq(group)
-    else group.members.grouped(MostKeys).map(m => group.copy(members = m)).toSeq
+  private def underFilters(groups: Vector[Group]): (Vector[Group], Vector[Group]) = {
+    val found = groups.flatMap(g => Predicates.filtered(g.base).map(g -> _))
+    val inputs = found.foldLeft(Vector.empty[Unfiltered]) { case (made, (g, f)) =>
+      // What is computed behind filters is shared with those who compute the same there.
+      val likely = made.indices.filter(made(_).guarded.head == f.guarded).toVector
+      aligned(likely.map(made(_).input), f.input).map { case (i, m) => (likely(i), m) } match {
+        case Some((i, m)) =>
+          val entry = (g.moved(m.plan, m.translate), f.condition.map(m.translate))
+          val old = made(i)
+          made.updated(i, Unfiltered(m.plan, old.parts :+ entry, old.originals :+ g, old.guarded :+ f.guarded))
+        case None =>
+          made :+ Unfiltered(f.input, Vector((g.moved(f.input, identity), f.condition)), Vector(g), Vector(f.guarded))
+      }
+    }
+    val merged = inputs.map(u => if (u.parts.size > MostKept) u else u.only(_.isSingle))
+      .filter(u => u.parts.size > 1 && u.isSafe)
+    val taken = merged.flatMap(_.originals)
+    (merged.flatMap(_.groups), groups.filterNot(g => taken.exists(_ eq g)))
   }
 
-  /** GroupBys that are alone because of their filters: those that would share an input without them, and the rest. */
-  private def underFilters(single: Vector[Group]): (Vector[Group], Vector[Group]) = {
-    val found = single.map(g => g -> Predicates.filtered(g.base))
-    val merged = found.foldLeft(Vector.empty[Unfiltered]) {
-      case (made, (g, Some(f))) =>
-        val query = g.members.head.queries.head
-        aligned(made.map(_.input), f.input) match {
-          case Some((i, m)) =>
-            val entry = (g, query.onSource(m.plan, m.translate), f.condition.map(m.translate))
-            made.updated(i, Unfiltered(m.plan, made(i).parts :+ entry))
-          case None => made :+ Unfiltered(f.input, Vector((g, query.copy(source = f.input), f.condition)))
-        }
-      case (made, _) => made
-    }.flatMap(u => u.parts.grouped(MostKeys).map(parts => u.copy(parts = parts))).filter(_.parts.size > 1)
-    val taken = merged.flatMap(_.parts.map(_._1))
-    (merged.map(_.group), single.filterNot(g => taken.exists(_ eq g)))
-  }
+  /** Filters over one input of which those that several queries share are left to these. */
+  private val MostKept = 2
 
-  /** GroupBys over one input, each with the filter that it had. */
+  /** Groups over one input, each with the filter that it had. */
   private final case class Unfiltered(
       input: LogicalPlan,
-      parts: Vector[(Group, WorkloadQuery, Option[Expression])]
+      parts: Vector[(Group, Option[Expression])],
+      originals: Vector[Group],
+      guarded: Vector[Int]
   ) {
-    def group: Group = {
-      val base = Predicates.hull(input, parts.map(_._3))
+    def only(p: Group => Boolean): Unfiltered = {
+      val kept = parts.indices.filter(i => p(parts(i)._1)).toVector
+      copy(parts = kept.map(parts), originals = kept.map(originals), guarded = kept.map(guarded))
+    }
+
+    /** Whether all compute the same of what may fail, and can do so behind a filter. */
+    def isSafe: Boolean = guarded.forall(_ == 0) || {
+      val same = guarded.forall(_ == Predicates.guarded(input))
+      same && parts.flatMap(_._2).forall(c => Predicates.guarded(placedOn(c)) == 0)
+    }
+
+    private def placedOn(condition: Expression): LogicalPlan =
+      Predicates.place(condition, input).collectFirst { case f: Filter => f.child }.get
+
+    /** One group, or several where predicates are too many for keys of their own. */
+    def groups: Vector[Group] = {
+      val all = for { (g, condition) <- parts; m <- g.members } yield (m, g, condition)
+      val slices = Shards.composed(all.flatMap(_._1.queries)).iterator
+      val members = all.map { case (m, g, condition) =>
+        Entry(m.ordinal, m.queries.map(_ => Shards.Filtered(slices.next(), condition)), g)
+      }
+      val keyed = Shards.keyed(members.flatMap(_.queries))
+      val (apart, together) = members.partition(m => m.queries.exists(q => keyed.exists(_ eq q)))
+      if (keyed.map(_.predicate.canonicalized).distinct.size <= Shards.MostKeys) Vector(group(members))
+      else (together +: apart.grouped(Shards.MostKeys).toVector).filter(_.flatMap(_.queries).size > 1).map(group)
+    }
+
+    private def group(entries: Vector[Entry]): Group = {
+      val filtered = entries.flatMap(_.queries)
+      val (under, rows) = Shards.under(filtered)
+      val base = rows.fold(input)(c => Predicates.simplified(Predicates.place(c, input)))
+      val queries = under.map(_.copy(source = base)).iterator
       Group(
         base,
-        parts.map { case (g, query, condition) =>
-          val over = query.copy(source = base)
-          Member(g.members.head.ordinal, Seq(condition.fold(over)(Predicates.under(over, _))))
-        },
-        parts.flatMap(_._1.originals)
+        entries.map(e => Member(e.ordinal, e.queries.map(_ => queries.next()))),
+        entries.flatMap(_.group.originals).distinct
       )
     }
   }
 
+  private final case class Entry(ordinal: Int, queries: Seq[Shards.Filtered], group: Group)
+
   /** A child of the union that aggregates; `queries` as many as it has grouping sets. */
   private final case class Member(ordinal: Int, queries: Seq[WorkloadQuery])
 
-  /** Children that read one base. `originals` hold their inputs as they were before they were merged. */
-  private final case class Group(base: LogicalPlan, members: Vector[Member], originals: Vector[WorkloadQuery])
+  /**
+   * Children that read one base.
+   *
+   * @param originals hold their inputs as they were before they were merged
+   * @param constants see [[filterConstants]]
+   */
+  private final case class Group(
+      base: LogicalPlan,
+      members: Vector[Member],
+      originals: Vector[WorkloadQuery],
+      constants: Int = 0
+  ) {
+    def isSingle: Boolean = members.map(_.queries.size).sum == 1
+
+    /** Its queries over another input. */
+    def moved(input: LogicalPlan, rewrite: Expression => Expression): Group =
+      copy(base = input, members = members.map(m => m.copy(queries = m.queries.map(_.onSource(input, rewrite)))))
+  }
 
   /** The Aggregate that computes a union's branch, if nothing else does. */
   @tailrec

@@ -2,7 +2,7 @@ package io.phantoms.spark.detect
 
 import scala.collection.immutable.BitSet
 
-import io.phantoms.spark.functions.{ExecutedFunction, ExpressionCost}
+import io.phantoms.spark.functions.{ExecutedFunction, ExpressionCost, SignatureWord}
 import io.phantoms.spark.model.{KeyKind, PeriodicWindow, Query}
 import io.phantoms.spark.stats.GroupedInput
 
@@ -82,6 +82,10 @@ final case class Workload(
   /** The key of a query that says whether its predicate holds, if it has one. */
   def predicateOf(query: Int): Option[Int] = queries(query).predicate.map(keyOf(query, _))
 
+  /** The key of a query that holds its signature, and the query's bit of it, if it has one. */
+  def fragmentOf(query: Int): Option[(Int, Int)] =
+    queries(query).fragment.map(f => (keyOf(query, f.signature), f.bit))
+
   /** Keys that are predicates of queries. */
   lazy val predicates: IndexedSeq[Int] = queries.indices.flatMap(predicateOf).distinct
 
@@ -91,7 +95,7 @@ final case class Workload(
   /** What each key tells apart. */
   lazy val kinds: IndexedSeq[KeyKind] = {
     val slices = queries.indices.flatMap(sliceOf).toSet
-    val signatures = predicates.toSet
+    val signatures = predicates.toSet ++ keys.indices.filter(keys(_).isInstanceOf[SignatureWord])
     keys.indices.map { k =>
       if (slices(k)) KeyKind.Slice else if (signatures(k)) KeyKind.Signature else KeyKind.Grouping
     }
@@ -102,17 +106,22 @@ final case class Workload(
 
   /** Nanoseconds a row for what is computed of it, shared and by plain Spark: keys, inputs and filters, not the adding up. */
   def rowWork: (Double, Double) = {
-    def cost(es: Seq[Expression]): Double =
-      es.map(e => ExpressionCost.nanos(Inlining.throughProjects(base, e))).sum
+    val known = new java.util.IdentityHashMap[Expression, Double]
+    def nanos(e: Expression): Double =
+      known.computeIfAbsent(e, _ => ExpressionCost.nanos(Inlining.throughProjects(base, e)))
+    def cost(es: Seq[Expression]): Double = es.map(nanos).sum
     def inputs(a: WorkloadAggregate): Seq[Expression] = a.function.children ++ a.filter
     def distinct(es: Seq[Expression]): Seq[Expression] = es.distinctBy(_.canonicalized)
-    val shared = cost(distinct(keys ++ aggregates.flatMap(inputs)))
-    val below = cost(distinct((keys ++ aggregates.flatMap(inputs)).filter(_.isInstanceOf[Attribute])))
+    // All words of a signature are of one evaluation; plain Spark evaluates each predicate for itself.
+    val (words, own) = keys.partition(_.isInstanceOf[SignatureWord])
+    val signatures = words.map(_.children.head).distinctBy(_.canonicalized)
+    val shared = cost(distinct(own ++ aggregates.flatMap(inputs))) + cost(signatures)
+    val below = cost(distinct((own ++ aggregates.flatMap(inputs)).filter(_.isInstanceOf[Attribute])))
     val plain = queries.indices.map { q =>
       val read = aggregatesOf(q).sorted.flatMap(a => inputs(aggregates(a)))
       if (oneScan) cost(distinct(read.filterNot(_.isInstanceOf[Attribute])))
-      else cost(distinct(keysOf(q).sorted.map(keys) ++ read))
-    }.sum
+      else cost(distinct(keysOf(q).sorted.map(keys).filterNot(_.isInstanceOf[SignatureWord]) ++ read))
+    }.sum + signatures.flatMap(_.children).map(ExpressionCost.nanos).sum
     (shared, if (oneScan) below + plain else plain)
   }
 

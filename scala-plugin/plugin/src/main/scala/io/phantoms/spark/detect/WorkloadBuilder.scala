@@ -25,11 +25,13 @@ object WorkloadBuilder {
     val taken = rowsTaken(found, oneAggregate)
     val queries = (if (taken.isGuarding) found else found.map(guarded)).toIndexedSeq
     def inlined(e: Expression): Expression = Inlining.throughProjects(base, e)
+    // Hundreds of queries may have a key in common that is as long.
+    val keys = each(queries.flatMap(_.keys).map(_.expression))
+    val inputs = each(queries.flatMap(_.functions.flatMap(f => f.function +: f.filter.toSeq)))
     val reasons = Iterator(
       () => Eligibility.source(base),
-      () => queries.flatMap(_.keys).flatMap(k => Eligibility.key(inlined(k.expression))).headOption,
-      () =>
-        queries.flatMap(_.inputs).flatMap(i => Eligibility.expression(inlined(i), "an aggregate's input")).headOption,
+      () => keys.flatMap(k => Eligibility.key(inlined(k))).headOption,
+      () => inputs.flatMap(i => Eligibility.expression(inlined(i), "an aggregate's input")).headOption,
       () => queries.flatMap(b => b.results ++ b.having).flatMap(Eligibility.expression(_, "a result")).headOption,
       // Windows are shared among themselves.
       () => Option.when(queries.size < 2 && queries.forall(_.window.isEmpty))(SingleAggregate)
@@ -81,6 +83,12 @@ object WorkloadBuilder {
   private def ofType(result: Expression, column: Attribute): Option[Expression] =
     if (result.dataType == column.dataType) Some(result)
     else Option.when(DataTypeUtils.sameType(result.dataType, column.dataType))(Cast(result, column.dataType))
+
+  /** Each object once. */
+  private def each(es: Seq[Expression]): Seq[Expression] = {
+    val seen = java.util.Collections.newSetFromMap(new java.util.IdentityHashMap[Expression, java.lang.Boolean])
+    es.filter(seen.add)
+  }
 
   /** Two conditions that both have to hold. */
   private[detect] def both(a: Option[Expression], b: Option[Expression]): Option[Expression] =

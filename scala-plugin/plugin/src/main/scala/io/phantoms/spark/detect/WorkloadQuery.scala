@@ -25,6 +25,13 @@ final case class FunctionSlot(attribute: Attribute, function: AggregateFunction,
 final case class WindowSlot(key: Attribute, range: Long, slide: Long, start: Long)
 
 /**
+ * The predicate of a query as a bit of the signature of several.
+ *
+ * @param signature the attribute of the key that holds the word with the bit
+ */
+final case class FragmentSlot(signature: Attribute, bit: Int)
+
+/**
  * One groupBy in a normal form: what [[AggregateNormalizer]] makes of a plain Aggregate and of each grouping set. It is
  * found over an input of its own; in a [[Workload]] it is over the one that all queries share.
  *
@@ -38,6 +45,7 @@ final case class WindowSlot(key: Attribute, range: Long, slide: Long, start: Lon
  *   whose computation may fail
  * @param window windows that it is asked about; None: all rows at once
  * @param predicate the key that says of a group whether its rows are wanted; None: all are
+ * @param fragment the bit of a key that says so
  */
 final case class WorkloadQuery(
     source: LogicalPlan,
@@ -50,7 +58,8 @@ final case class WorkloadQuery(
     rows: Option[Expression] = None,
     everyRow: Seq[Attribute] = Nil,
     window: Option[WindowSlot] = None,
-    predicate: Option[Attribute] = None
+    predicate: Option[Attribute] = None,
+    fragment: Option[FragmentSlot] = None
 ) {
 
   /** Everything evaluated on a row of [[source]]. */

@@ -15,7 +15,10 @@ object ExpressionCost {
   /** Evaluating it again costs no more than keeping its value. */
   def isCheap(e: Expression): Boolean = nanos(e) <= Cheap
 
-  def nanos(e: Expression): Double = own(e) + e.children.map(nanos).sum
+  def nanos(e: Expression): Double = e match {
+    case s: SignatureWords => s.nanos
+    case _ => own(e) + e.children.map(nanos).sum
+  }
 
   private def own(e: Expression): Double = e match {
     case _: LeafExpression | _: Alias | _: StaysIf | _: Remembered => 0
@@ -26,7 +29,7 @@ object ExpressionCost {
         _: ShiftRight | _: ShiftRightUnsigned => if (isPrimitive(e.dataType)) 0.5 else 30
     case _: Divide | _: IntegralDivide | _: Remainder | _: Pmod => if (isPrimitive(e.dataType)) 3 else 60
     case c: Cast if isPrimitive(c.dataType) && isPrimitive(c.child.dataType) => 1
-    case _: GetStructField | _: UnscaledValue => 2
+    case _: GetStructField | _: UnscaledValue | _: SignatureWord | _: SignatureBit => 2
     case _: RegExpReplace | _: RLike | _: RegExpExtract | _: RegExpExtractAll | _: Like => 400
     case _: GetJsonObject | _: JsonPaths | _: JsonToStructs | _: JsonTuple | _: StructsToJson | _: ParseUrl => 400
     case _: Sha1 | _: Sha2 | _: Md5 => 500
@@ -34,6 +37,8 @@ object ExpressionCost {
     case _: UserDefinedExpression => 150
     case _ => 40
   }
+
+  private def isFloating(t: DataType): Boolean = t == DoubleType || t == FloatType
 
   private def isPrimitive(t: DataType): Boolean = t match {
     case BooleanType | ByteType | ShortType | IntegerType | LongType | FloatType | DoubleType | DateType | TimestampType |
@@ -54,6 +59,8 @@ object ExpressionCost {
     case _: IsNotNull | _: IsNull | _: And | _: Or | _: Not | _: BinaryComparison => false
     case _: In | _: InSet | _: StringPredicate | _: Coalesce | _: If | _: CaseWhen | _: IsNaN => false
     case _: KnownFloatingPointNormalized | _: NormalizeNaNAndZero => false
+    case _: SignatureWords | _: SignatureWord | _: SignatureBit => false
+    case _: Add | _: Subtract | _: Multiply | _: Abs | _: UnaryMinus => !isFloating(e.dataType)
     case c: Cast => !(isPrimitive(c.dataType) && Cast.canUpCast(c.child.dataType, c.dataType))
     case _ => true
   }

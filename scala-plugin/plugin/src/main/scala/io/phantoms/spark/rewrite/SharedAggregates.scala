@@ -11,7 +11,7 @@ import io.phantoms.spark.functions.{RowValue, StaysIf}
 import io.phantoms.spark.model.{Configuration, Problem}
 import io.phantoms.spark.physical.{SharedExchange, SharedMerge, TierExchange}
 import io.phantoms.spark.shims.SparkInternals
-import io.phantoms.spark.spec.{AggregateSpec, KeySpec, QuerySpec, RelationSpec, SharedSpec, WindowSpec}
+import io.phantoms.spark.spec.{AggregateSpec, FragmentSpec, KeySpec, QuerySpec, RelationSpec, SharedSpec, WindowSpec}
 import io.phantoms.spark.stats.StatisticsProvider
 
 /**
@@ -63,7 +63,8 @@ object SharedAggregates {
         q.having.map(functions.bound(i, _)),
         q.rowOnEmptyInput,
         overVariables = q.rowOnEmptyInput && wholeStage,
-        window = q.window.map(w => WindowSpec(workload.sliceOf(i).get, w.range, w.slide, w.start))
+        window = q.window.map(w => WindowSpec(workload.sliceOf(i).get, w.range, w.slide, w.start)),
+        fragment = workload.fragmentOf(i).map { case (key, bit) => FragmentSpec(key, bit) }
       )
     }
     val compiled = keys ++ queries.flatMap(q => q.results ++ q.having) ++

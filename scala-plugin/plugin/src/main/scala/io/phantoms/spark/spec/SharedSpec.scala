@@ -61,6 +61,13 @@ final case class RelationSpec(
 final case class WindowSpec(slice: Int, range: Long, slide: Long, start: Long)
 
 /**
+ * The bit by which a query knows the groups that it takes.
+ *
+ * @param signature the key that holds the word with the bit
+ */
+final case class FragmentSpec(signature: Int, bit: Int)
+
+/**
  * One query's result rows.
  *
  * @param relation the relation that answers it
@@ -69,6 +76,7 @@ final case class WindowSpec(slice: Int, range: Long, slide: Long, start: Long)
  * @param rowOnEmptyInput one row even when no input row was seen (a plain global aggregate)
  * @param overVariables whether Spark's own plan holds the totals of this query in variables, not in a row
  * @param window windows for which its results are asked
+ * @param fragment groups of which its results are put together; None: all
  */
 final case class QuerySpec(
     relation: Int,
@@ -76,8 +84,13 @@ final case class QuerySpec(
     having: Option[Expression],
     rowOnEmptyInput: Boolean,
     overVariables: Boolean = false,
-    window: Option[WindowSpec] = None
-)
+    window: Option[WindowSpec] = None,
+    fragment: Option[FragmentSpec] = None
+) {
+
+  /** Whether its results are put together from several groups each. */
+  def combines: Boolean = window.nonEmpty || fragment.nonEmpty
+}
 
 /**
  * Everything both sides of the exchange need to know. Holds no attribute of the plan: inputs are bound by ordinal, so

@@ -57,6 +57,14 @@ class RandomWindowTrapsSuite extends RandomTraps with WindowTraps
 class PredicateTrapsSuite extends TrapVariants with PredicateTraps
 class RandomPredicateTrapsSuite extends RandomTraps with PredicateTraps
 
+class ShardTrapsSuite extends TrapVariants with OneOfTwo with ShardTraps {
+  override protected def place: Int = 0
+}
+
+class RandomShardTrapsSuite extends RandomTraps with OneOfTwo with ShardTraps {
+  override protected def place: Int = 1
+}
+
 /** Each trap of aggregates runs in [[AggregateTrapsSuite]] and in one of these. */
 trait OtherAggregateTraps extends SharesTests with AggregateTraps with TrapTables {
   override protected def side: Int = 1

@@ -1,7 +1,5 @@
 package io.phantoms.spark.run.kernel;
 
-import io.phantoms.spark.table.RecordSort;
-
 /**
  * Puts sliding windows together from slices: records of one relation, of which a key word holds where its slice begins,
  * become records of windows, where it holds where the window does.
@@ -13,11 +11,8 @@ import io.phantoms.spark.table.RecordSort;
 public final class WindowCombiner {
   private final HftaKernel kernel;
   private final int relation;
-  private final long[] records;
-  private final int count;
+  private final SortedGroups groups;
   private final int stride;
-  private final int[] groupWords;
-  private final long[] groupMasks;
   private final int sliceWord;
   private final long range;
   private final long slide;
@@ -36,45 +31,29 @@ public final class WindowCombiner {
 
   private int frontSize;
 
-  /** The group at hand is {@code [at, end)}; {@code next} is its first slice that has not come yet. */
-  private int end;
+  /** The slices of the group at hand are {@code records[next, end)}; those before {@code next} have come. */
+  private long[] records;
 
+  private int end;
   private int next;
   private long begin;
 
   /**
-   * @param groupWords words of a record that tell groups apart, with the bits that count
+   * @param groups of slices
    * @param phase a window begins at it
    */
   public WindowCombiner(
-      HftaKernel kernel,
-      int relation,
-      int stride,
-      int[] groupWords,
-      long[] groupMasks,
-      int sliceWord,
-      long range,
-      long slide,
-      long phase) {
+      HftaKernel kernel, int relation, SortedGroups groups, long range, long slide, long phase) {
     this.kernel = kernel;
     this.relation = relation;
-    this.records = kernel.table(relation).records;
-    this.count = kernel.table(relation).size;
-    this.stride = stride;
-    this.groupWords = groupWords;
-    this.groupMasks = groupMasks;
-    this.sliceWord = sliceWord;
+    this.groups = groups;
+    this.stride = groups.stride;
+    this.sliceWord = groups.sliceWord;
     this.range = range;
     this.slide = slide;
     this.phase = Math.floorMod(phase, slide);
     this.window = new long[stride];
     this.back = new long[stride];
-    int n = groupWords.length;
-    int[] words = java.util.Arrays.copyOf(groupWords, n + 1);
-    long[] masks = java.util.Arrays.copyOf(groupMasks, n + 1);
-    words[n] = sliceWord;
-    masks[n] = -1L;
-    new RecordSort(records, stride, words, masks).sort(count);
   }
 
   /** Makes {@link #window} the next one, and answers whether there is one. */
@@ -84,10 +63,13 @@ public final class WindowCombiner {
       leave();
       if (frontSize == 0 && backEmpty()) {
         if (next == end) {
-          if (end == count) {
+          if (!groups.advance()) {
             return false;
           }
-          open();
+          records = groups.records();
+          next = groups.from();
+          end = groups.until();
+          backFrom = next;
         }
         // Between this window and the next slice there may be many without one.
         begin = firstWindowOf(slice(next));
@@ -110,27 +92,8 @@ public final class WindowCombiner {
     return after + slide - Math.floorMod(after - phase, slide);
   }
 
-  private void open() {
-    next = end;
-    end++;
-    while (end < count && sameGroup(next, end)) {
-      end++;
-    }
-    backFrom = next;
-  }
-
   private boolean backEmpty() {
     return backFrom == next;
-  }
-
-  private boolean sameGroup(int a, int b) {
-    for (int w = 0; w < groupWords.length; w++) {
-      int word = groupWords[w];
-      if (((records[a * stride + word] ^ records[b * stride + word]) & groupMasks[w]) != 0) {
-        return false;
-      }
-    }
-    return true;
   }
 
   /** Slices that begin before the window does. */

@@ -29,7 +29,7 @@ final class HftaCode(spec: SharedSpec) {
 
   def generate(): (CodeAndComment, Array[Any]) = {
     val derived = complete.filter(spec.relations(_).derived)
-    val combined = complete.filter(r => spec.queries.exists(q => q.relation == r && q.window.nonEmpty))
+    val combined = complete.filter(r => spec.queries.exists(q => q.relation == r && q.combines))
     val methods = complete.map(merge) ++ derived.map(derive) ++ complete.map(append) ++ complete.map(initialize) ++
       spec.queries.indices.map(emit) ++ remaps.map(remap) ++ complete.map(contentHash) ++ reshipped.map(shard)
     val body =

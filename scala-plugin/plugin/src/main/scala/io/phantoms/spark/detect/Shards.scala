@@ -1,0 +1,146 @@
+package io.phantoms.spark.detect
+
+import io.phantoms.spark.functions.{
+  ComposedSlice,
+  ExpressionCost,
+  SignatureBit,
+  SignatureWord,
+  SignatureWords,
+  SliceStart
+}
+import io.phantoms.spark.functions.WindowShape
+
+import org.apache.spark.sql.catalyst.expressions.{
+  AttributeReference,
+  BoundReference,
+  Expression,
+  If,
+  IsNotNull,
+  Literal,
+  Or
+}
+import org.apache.spark.sql.types.LongType
+
+/**
+ * Many windows and many predicates over one input, by one key each: the common slice of all windows, and the signature of
+ * all predicates (On-the-fly sharing, sections 3.3, 4 and 5). A relation with both has the paper's shards, and every query
+ * takes from it what is in its windows and has its bit; how many there are is nothing that the chooser has to weigh.
+ *
+ * Few of them have keys of their own instead, and the chooser says which of them share what.
+ */
+private[detect] object Shards {
+
+  /** Windows, or predicates, of which each has a key of its own; what can help more takes the chooser long to weigh. */
+  val MostKeys = 16
+
+  /** Predicates of one grouping from which on they are bits of a signature. */
+  private val FewestBits = 3
+
+  /** A groupBy over an input, and the condition that its rows meet. */
+  final case class Filtered(query: WorkloadQuery, condition: Option[Expression]) {
+    def predicate: Expression = condition.getOrElse(Literal.TrueLiteral)
+  }
+
+  private def shape(query: WorkloadQuery): Option[WindowShape] =
+    query.window.map(w => WindowShape(w.range, w.slide, w.start))
+
+  private def sliceOf(query: WorkloadQuery): Option[SliceStart] =
+    query.window.flatMap(w => query.keys.find(_.attribute.exprId == w.key.exprId)).map(_.expression).collect {
+      case s: SliceStart => s
+    }
+
+  /** With the common slice as their key where windows are too many for keys of their own, or nothing else groups. */
+  def composed(queries: Seq[WorkloadQuery]): Seq[WorkloadQuery] = {
+    val slices = queries.flatMap(q => sliceOf(q).map(q -> _))
+    val ofTime = slices.groupBy(_._2.time.canonicalized).values.flatMap { same =>
+      def shapes(of: Seq[(WorkloadQuery, SliceStart)]) = of.flatMap(s => shape(s._1)).distinct
+      val alone = same.filter(_._1.keys.size == 1)
+      val together = if (shapes(same).size > MostKeys) same else if (shapes(alone).size > 1) alone else Nil
+      val distinct =
+        together.distinctBy(s => shape(s._1)).sortBy(s => shape(s._1).map(w => (w.slide, w.range, w.start)))
+      val windows = distinct.flatMap(s => shape(s._1))
+      val closed = distinct.map { case (_, s) =>
+        s.transformUp { case e if e.semanticEquals(s.time) => BoundReference(0, LongType, nullable = false) }
+      }
+      together.map { case (q, s) => q -> ComposedSlice(s.time, windows, closed) }
+    }.toSeq
+    queries.map { q =>
+      ofTime.collectFirst { case (of, slice) if of eq q => slice }.fold(q) { slice =>
+        q.copy(keys =
+          q.keys.map(k => if (k.attribute.exprId == q.window.get.key.exprId) k.copy(expression = slice) else k)
+        )
+      }
+    }
+  }
+
+  /** Whether these are better told apart by signatures, or can be no other way: a predicate that may fail is asked once a row. */
+  private def isFragmented(of: Seq[Filtered]): Boolean = {
+    val predicates = of.map(_.predicate).distinctBy(_.canonicalized)
+    predicates.size >= FewestBits || predicates.exists(ExpressionCost.canFail)
+  }
+
+  /** GroupBys with the same keys. */
+  private def classes(all: Seq[Filtered]): Seq[Seq[Filtered]] = {
+    val keys = all.map(_.query.keys.map(_.expression.canonicalized).toSet)
+    keys.distinct.map(k => all.indices.filter(keys(_) == k).map(all))
+  }
+
+  /** Those whose predicates are keys of their own. */
+  def keyed(all: Seq[Filtered]): Seq[Filtered] = classes(all).filterNot(isFragmented).flatten
+
+  /**
+   * GroupBys of the rows that satisfy their conditions, in the order of `all`, as ones of rows of which some do not; and
+   * the condition of rows that any of them takes, if it is not all.
+   */
+  def under(all: Seq[Filtered]): (Seq[WorkloadQuery], Option[Expression]) = {
+    val parts = classes(all)
+    val made = parts.map { part =>
+      val (queries, rows) =
+        if (isFragmented(part)) fragmented(part, parts.size == 1)
+        else
+          (
+            part.map(f => f.condition.fold(f.query)(Predicates.under(f.query, _))),
+            Predicates.hull(part.map(_.condition), exact = true)
+          )
+      (part.zip(queries), if (part.exists(_.condition.isEmpty)) None else rows)
+    }
+    val pairs = made.flatMap(_._1)
+    val columns =
+      if (parts.exists(isFragmented)) Predicates.hull(all.map(_.condition), exact = false) else None
+    val rows = if (made.exists(_._2.isEmpty)) None else made.flatMap(_._2).reduceOption(Or(_, _))
+    (all.map(f => pairs.collectFirst { case (of, q) if of eq f => q }.get), WorkloadBuilder.both(columns, rows))
+  }
+
+  /** @param alone whether the rows that these take are all that there are */
+  private def fragmented(part: Seq[Filtered], alone: Boolean): (Seq[WorkloadQuery], Option[Expression]) = {
+    val predicates = part.map(_.predicate).distinctBy(_.canonicalized)
+    val signature = SignatureWords(predicates)
+    val slots = (0 to (predicates.size - 1) / 64).map(w =>
+      KeySlot(AttributeReference("signature", LongType, nullable = false)(), SignatureWord(signature, w))
+    )
+    val bits = predicates.map(_.canonicalized).zipWithIndex.toMap
+    val withBits = part.map(f => f -> bits(f.predicate.canonicalized))
+    def functionsOf(f: Filtered): Set[Expression] =
+      f.query.functions.filter(_.filter.isEmpty).map(_.function.canonicalized).toSet
+    // What each predicate's rows are asked for is asked of no row that no predicate lets through.
+    val everywhere =
+      withBits.groupMapReduce(_._2)(f => functionsOf(f._1))(_ ++ _).values.reduce(_ & _)
+    def guarded(e: Expression): Expression =
+      if (alone || !ExpressionCost.canFail(e)) e else If(IsNotNull(signature), e, Literal(null, e.dataType))
+    def seen(s: FunctionSlot, bit: Int): FunctionSlot = {
+      val fails = (s.function +: s.filter.toSeq).exists(ExpressionCost.canFailOnInput)
+      if (!fails) s
+      else if (s.filter.nonEmpty || !everywhere(s.function.canonicalized)) s.under(SignatureBit(signature, bit))
+      else if (alone) s
+      else s.under(IsNotNull(signature))
+    }
+    val queries = withBits.map { case (f, bit) =>
+      f.query.copy(
+        keys = f.query.keys.map(k => k.copy(expression = guarded(k.expression))) ++ slots,
+        functions = f.query.functions.map(seen(_, bit)),
+        fragment = Some(FragmentSlot(slots(bit / 64).attribute, bit % 64))
+      )
+    }
+    (queries, Some(IsNotNull(signature)))
+  }
+}
