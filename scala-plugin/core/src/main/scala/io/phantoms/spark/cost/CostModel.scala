@@ -2,7 +2,7 @@ package io.phantoms.spark.cost
 
 import scala.collection.immutable.BitSet
 
-import io.phantoms.spark.model.{KeyKind, Machine, Problem, Query}
+import io.phantoms.spark.model.{Machine, Problem}
 
 /**
  * Elapsed time of a batch job, in nanoseconds, from the machine's constants.
@@ -28,6 +28,7 @@ private[spark] final class CostModel(problem: Problem) {
   def c2(entryBytes: Int): Double = machine.c2 + machine.c2PerByte * math.max(0, entryBytes - EntryBytes)
 
   private val dealt = new DealtRuns(rows, partitions)
+  private val combining = new CombineCost(problem)
 
   /** See [[DealtRuns.groupsInTask]]. */
   def groupsInTask(groups: Double, flowLength: Double): Double = dealt.groupsInTask(groups, flowLength)
@@ -99,12 +100,7 @@ private[spark] final class CostModel(problem: Problem) {
   def tierMergeWork(partials: Double, tableBytes: Double): Double = partials * mergeTime(tableBytes)
 
   /** Writing the results of queries of one grouping, and putting windows together from slices before that. */
-  def emitWork(groups: Double, queries: Vector[Int]): Double = {
-    val windows = queries.iterator.map(problem.queries).filter(_.window.nonEmpty).map { q =>
-      math.max(1.0, q.copies) * (machine.emit + machine.merge) - machine.emit + MergesPerSlice * machine.merge
-    }.sum
-    groups * queries.size * machine.emit + groups * windows
-  }
+  def emitWork(groups: Double, queries: Vector[Int]): Double = combining.work(groups, queries.map(problem.queries))
 
   /** Reduce partitions of a shipped relation; one when it is small or has no shard key. */
   def shards(groups: Double, entryBytes: Int, shardKey: BitSet): Int =
@@ -157,15 +153,9 @@ private[spark] final class CostModel(problem: Problem) {
   def noSharing: Double = rows * problem.plainRowWork / parallelism + problem.queries.iterator.map { q =>
     // Plain Spark puts a row that a query wants into each window that it is in.
     val wanted = rows * problem.selectivity(q)
-    val copies = math.max(1.0, q.copies)
-    val groups = math.min(math.max(1.0, wanted), math.max(1.0, problem.statistics.groups(plainKeys(q))))
-    (rows - wanted) * machine.scanRow / parallelism + alone(q.keys, wanted * copies, groups * copies)
+    val groups = combining.results(q, math.min(math.max(1.0, wanted), math.max(1.0, problem.statistics.groups(q.keys))))
+    (rows - wanted) * machine.scanRow / parallelism + alone(q.keys, wanted * math.max(1.0, q.copies), groups)
   }.sum
-
-  /** What plain Spark groups by: of a signature of many predicates it knows nothing. */
-  private def plainKeys(q: Query): BitSet =
-    if (q.predicate.nonEmpty) q.keys
-    else q.keys.filterNot(problem.attributes(_).kind == KeyKind.Signature)
 
   /** Elapsed time of plain Spark for one query by `keys`, over so many rows with so many groups. */
   def alone(keys: BitSet, rows: Double, groups: Double): Double = {
@@ -196,9 +186,6 @@ private[spark] object CostModel {
 
   /** Size one reduce partition of a shipped relation should not exceed. */
   val ShardBytes: Double = 8.0 * 1024 * 1024
-
-  /** Each slice is sorted into its place, and merged into what leaves a window next and into what came last. */
-  private val MergesPerSlice: Double = 3
 
   // The n-th harmonic number is ln n plus this, in the limit.
   private val EulerGamma: Double = 0.5772156649

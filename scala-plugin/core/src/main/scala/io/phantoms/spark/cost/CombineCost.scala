@@ -1,0 +1,76 @@
+package io.phantoms.spark.cost
+
+import scala.collection.immutable.BitSet
+
+import io.phantoms.spark.model.{KeyKind, PeriodicWindow, Problem, Query}
+import io.phantoms.spark.windows.{Cut, SliceIndex}
+
+/**
+ * The last step of queries over slices and fragments: how many results come out, and what putting them together takes.
+ *
+ * A result of a window is there if any row of its group is in it: of each group in as many windows as the input spans, or
+ * in those only that its rows are in, if these are fewer. How many windows that is the distinct slices tell.
+ */
+private[cost] final class CombineCost(problem: Problem) {
+  private val machine = problem.machine
+
+  private def of(kind: KeyKind)(attribute: Int): Boolean = problem.attributes(attribute).kind == kind
+
+  /** A bit of a signature says which groups are the query's. */
+  private def isFragmented(q: Query): Boolean = q.predicate.isEmpty && q.keys.exists(of(KeyKind.Signature))
+
+  /** Slices a tick, by the attribute that holds them: windows that share it are cut by each other, on their common grid. */
+  private lazy val rates: Map[BitSet, Double] =
+    problem.queries.filter(_.window.nonEmpty).groupMap(slice)(_.window.get).map { case (key, of) =>
+      val windows = of.distinct
+      val grid = new SliceIndex(windows.flatMap(cuts)).unit
+      key -> math.min(1.0 / grid, windows.map(w => w.pairedSlices.toDouble / w.slide).sum)
+    }
+
+  private def cuts(w: PeriodicWindow): Seq[Cut] = Cut.ofWindow(w.range, w.slide, w.phase - w.range)
+
+  private def slice(q: Query): BitSet = q.keys.filter(of(KeyKind.Slice))
+
+  /** What results differ in, beside their windows. */
+  private def plain(q: Query): BitSet =
+    if (q.predicate.nonEmpty) q.keys -- slice(q) else q.keys.filter(of(KeyKind.Grouping))
+
+  private def groups(keys: BitSet): Double = if (keys.isEmpty) 1.0 else math.max(1.0, problem.statistics.groups(keys))
+
+  /** Result rows of a query that takes them from so many groups. */
+  def results(q: Query, of: Double): Double = q.window match {
+    case Some(w) if slice(q).nonEmpty =>
+      val spanned = math.max(1.0, groups(slice(q)) / (rates(slice(q)) * w.slide)) + w.range.toDouble / w.slide
+      math.min(of * math.max(1.0, q.copies), spanned * groups(plain(q)))
+    case Some(_) => of * math.max(1.0, q.copies)
+    case None => if (isFragmented(q)) math.min(of, groups(plain(q))) else of
+  }
+
+  /** Nanoseconds to write the results of queries of one grouping with so many groups. */
+  def work(of: Double, queries: Seq[Query]): Double = {
+    val combining = queries.filter(q => q.window.nonEmpty || isFragmented(q))
+    // Sorted once for all.
+    val sorted = if (combining.isEmpty) 0.0 else of * machine.merge
+    sorted + queries.iterator.map { q =>
+      val taken = if (isFragmented(q)) of * CombineCost.Taken else of
+      val looked = if (isFragmented(q)) of * CombineCost.Look else 0.0
+      val merges = if (q.window.nonEmpty) CombineCost.MergesPerSlice * taken else if (isFragmented(q)) taken else 0.0
+      looked + merges * machine.merge / CombineCost.InPlace + results(q, of) * machine.emit
+    }.sum
+  }
+}
+
+private[cost] object CombineCost {
+
+  /** Each slice is merged into what leaves a window next, into what came last, and from there into a window. */
+  private val MergesPerSlice: Double = 3
+
+  /** The part of the groups that a query takes by its bit; those of On-the-fly sharing take two fifths. */
+  private val Taken: Double = 0.4
+
+  /** Nanoseconds to see that a group lacks a bit. */
+  private val Look: Double = 3
+
+  /** How much faster it is to merge a record that lies where it is wanted than one that has to be found in a table. */
+  private val InPlace: Double = 5
+}
