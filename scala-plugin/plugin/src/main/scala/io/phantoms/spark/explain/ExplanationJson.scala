@@ -1,6 +1,7 @@
 package io.phantoms.spark.explain
 
 import io.phantoms.spark.decide.{Decision, Declined, Shared}
+import io.phantoms.spark.detect.WindowSlot
 import io.phantoms.spark.model.{Configuration, MachineConstants, Notation, Problem, RunnerUp}
 import io.phantoms.spark.shims.BuildInfo
 import io.phantoms.spark.stats.StatisticsProvider
@@ -14,8 +15,9 @@ import org.json4s.jackson.JsonMethods
  * Every decision has `decision` (`shared` or `declined`), `code`, `reason` and `subject`. A shared one also has
  * `notation`, `legend` (letter to attribute), `algorithm`, `cost` and `cost_without` (nanoseconds of elapsed time),
  * `savings` (fraction), `runner_up` (the best answer not taken: `description`, `cost`), `margin` (by which fraction of
- * its own cost the choice is ahead of that), `rows`, `statistics` (each number with its source, for people), `machine` (constants of the cost model, nanoseconds), `queries` (their keys) and
- * `relations`, parents before children, see [[relations]].
+ * its own cost the choice is ahead of that), `rows`, `statistics` (each number with its source, for people), `machine` (constants of the cost model, nanoseconds), `queries` (their keys),
+ * `windows` (of each query, in seconds: `range`, `slide`, `start`; null for a query without one), `predicates` (how many different
+ * ones) and `relations`, parents before children, see [[relations]].
  */
 object ExplanationJson {
   def render(decisions: Seq[Decision]): String = JsonMethods.compact(document(decisions))
@@ -29,7 +31,8 @@ object ExplanationJson {
   /**
    * The relations of a configuration, the same wherever one is shown: `relation` (in the notation), `keys` (names), `queries`
    * (ordinals), `phantom`, `parent` (ordinal; null: the input), `buckets`, `placement`, `shard_key` and `shards` (null where
-   * it is not shipped), `expected_groups`.
+   * it is not shipped), `expected_groups`, and of these `slices` of time and `fragments` of rows that satisfy the same
+   * predicates (null where it tells none apart).
    */
   def relations(problem: Problem, configuration: Configuration): Seq[JObject] = {
     val notation = Notation(problem)
@@ -45,7 +48,9 @@ object ExplanationJson {
         "placement" -> JString(r.placement),
         "shard_key" -> (if (isShipped) strings(r.shardKey) else JNull),
         "shards" -> (if (isShipped) JInt(r.shards) else JNull),
-        "expected_groups" -> number(r.groups)
+        "expected_groups" -> number(r.groups),
+        "slices" -> r.slices.fold[JValue](JNull)(number),
+        "fragments" -> r.fragments.fold[JValue](JNull)(number)
       )
     }
   }
@@ -64,9 +69,17 @@ object ExplanationJson {
         "statistics" -> strings(StatisticsProvider.describe(s.problem)),
         "machine" -> JObject(MachineConstants.of(s.problem.machine).map { case (k, v) => k -> number(v) }.toList),
         "queries" -> JArray(s.problem.groupings.map(q => strings(RelationView.names(s.problem, q))).toList),
+        "windows" -> JArray(s.workload.queries.map(q => q.window.fold[JValue](JNull)(window)).toList),
+        "predicates" -> JInt(Text.predicates(s)),
         "relations" -> JArray(relations(s.problem, s.configuration).toList)
       ) ~~ nextBest(s.choice.runnerUp, s.choice.margin)
   }
+
+  private def window(w: WindowSlot): JValue = JObject(
+    "range" -> JDouble(w.range / 1e6),
+    "slide" -> JDouble(w.slide / 1e6),
+    "start" -> JDouble(w.start / 1e6)
+  )
 
   /** The fields `runner_up` and `margin`. */
   private[spark] def nextBest(runnerUp: Option[RunnerUp], margin: Option[Double]): List[(String, JValue)] = List(

@@ -3,7 +3,7 @@ package io.phantoms.spark.explain
 import scala.collection.immutable.BitSet
 
 import io.phantoms.spark.decide.Shared
-import io.phantoms.spark.model.{Configuration, Placement, Problem, Relation}
+import io.phantoms.spark.model.{Configuration, KeyKind, Placement, Problem, Relation}
 
 /**
  * One relation of a configuration with names in place of ordinals, for JSON and text alike.
@@ -13,6 +13,8 @@ import io.phantoms.spark.model.{Configuration, Placement, Problem, Relation}
  * @param placement `feeds` (an LFTA table for its children only), `shipped`, `derived` or `second tier` (shipped again
  *   from the reduce tasks of its parent)
  * @param groups how many groups it is expected to have
+ * @param slices how many slices of time it is expected to tell apart; None: it tells none
+ * @param fragments likewise of what predicates a row satisfies
  * @param bits ordinals of the keys, as the notation takes them
  * @param shardBits ordinals of the shard key
  */
@@ -25,6 +27,8 @@ final case class RelationView(
     shardKey: Seq[String],
     shards: Int,
     groups: Double,
+    slices: Option[Double],
+    fragments: Option[Double],
     bits: BitSet,
     shardBits: BitSet
 ) {
@@ -44,6 +48,10 @@ object RelationView {
       case Placement.Derived => ("derived", BitSet.empty, 0)
       case Placement.SecondTier(key, n) => ("second tier", key, n)
     }
+    def told(kind: KeyKind): Option[Double] = {
+      val keys = r.keys.filter(problem.attributes(_).kind == kind)
+      Option.when(keys.nonEmpty)(problem.statistics.groups(keys))
+    }
     RelationView(
       names(problem, r.keys),
       r.queries,
@@ -53,6 +61,8 @@ object RelationView {
       names(problem, shardKey),
       shards,
       problem.statistics.groups(r.keys),
+      told(KeyKind.Slice),
+      told(KeyKind.Signature),
       r.keys,
       shardKey
     )

@@ -17,6 +17,9 @@ object Text {
   /** Lines of statistics shown; the JSON has all. */
   private val MostNumbers = 24
 
+  /** Different windows shown. */
+  private val MostWindows = 6
+
   def render(decisions: Seq[Decision]): String =
     if (decisions.isEmpty) "no groupBy in this query"
     else
@@ -51,7 +54,8 @@ object Text {
     ) ++ s.choice.runnerUp.map(nextBest(
       _,
       s.choice
-    )) ++ Option.when(legend.nonEmpty)(s"  where ${legend.mkString(", ")}")
+    )) ++ Option.when(legend.nonEmpty)(s"  where ${legend.mkString(", ")}") ++ windows(s) ++
+      Option.when(predicates(s) > 0)(s"  predicates: ${predicates(s)} different ones")
     val notation = new Notation(s.problem.attributes)
     val relations = RelationView.of(s)
     val rows = relations.zipWithIndex.map { case (r, i) =>
@@ -62,13 +66,34 @@ object Text {
         if (r.parent < 0) "input" else r.parent.toString,
         r.placement,
         if (r.buckets == 0) "-" else r.buckets.toString,
-        count(r.groups),
+        groups(r),
         if (r.shards == 0) "-" else s"${r.shards} by ${notation.render(r.shardBits)}"
       )
     }
     val title = Seq("#", "relation", "answers", "fed by", "placement", "buckets", "groups", "shards")
     (head ++ table(title +: rows).map("  " + _) ++ statistics(s)).mkString("\n")
   }
+
+  private def groups(r: RelationView): String = {
+    val told = r.slices.map(n => s"${count(n)} slices") ++ r.fragments.map(n => s"${count(n)} fragments")
+    if (told.isEmpty) count(r.groups) else s"${count(r.groups)} (${told.mkString(", ")})"
+  }
+
+  /** Different predicates of the queries; none is not one. */
+  private[explain] def predicates(s: Shared): Int = {
+    val bits = s.workload.queries.indices.flatMap(s.workload.fragmentOf).distinct.size
+    bits + s.workload.predicates.size
+  }
+
+  private def windows(s: Shared): Option[String] = {
+    val found = s.workload.queries.flatMap(_.window).map(w => (w.range, w.slide)).distinct
+    val shown = found.take(MostWindows).map { case (range, slide) => s"${seconds(range)} every ${seconds(slide)}" }
+    val more = if (found.size > shown.size) Seq(s"${found.size - shown.size} more") else Nil
+    Option.when(found.nonEmpty)(s"  windows: ${(shown ++ more).mkString(", ")}")
+  }
+
+  private def seconds(micros: Long): String =
+    java.math.BigDecimal.valueOf(micros, 6).stripTrailingZeros.toPlainString + " s"
 
   private def nextBest(r: RunnerUp, choice: Choice): String = {
     val margin = 100 * choice.margin.getOrElse(0.0)

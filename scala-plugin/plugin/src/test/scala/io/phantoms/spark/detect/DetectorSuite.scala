@@ -1,5 +1,7 @@
 package io.phantoms.spark.detect
 
+import io.phantoms.spark.functions.SignatureWord
+
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.scalatest.Assertion
@@ -205,6 +207,19 @@ class DetectorSuite extends AnyFunSuite with DetectionTestSession {
       "length(b)"
     ),
     Found(
+      "three filters of one grouping",
+      "select a, count(*) n from t where c > 1 group by a union all select a, count(*) from t where c > 2 group by a union all select a, count(*) from t where c is null group by a",
+      "a signature",
+      "a signature",
+      "a signature"
+    ),
+    Found(
+      "a filter that may fail",
+      "select a, count(*) n from t where c <> 0 and 1 div c > 1 group by a union all select a, count(*) from t where c > 2 group by a",
+      "a signature",
+      "a signature"
+    ),
+    Found(
       "from an empty file",
       "select a, count(*) n, sum(c) s from none group by a union all select null, count(*), sum(c) from none",
       "a",
@@ -299,8 +314,8 @@ class DetectorSuite extends AnyFunSuite with DetectionTestSession {
       "SESSION_WINDOW"
     ),
     declined(
-      "filters that may fail",
-      "select a, count(*) from t where 1 div c > 1 group by a union all select a, count(*) from t where c > 2 group by a",
+      "different columns that may fail, behind filters",
+      "select 1 div c, count(*) from t where c > 1 group by 1 div c union all select 2 div c, count(*) from t where c > 2 group by 2 div c",
       "DIFFERENT_INPUTS"
     ),
     declined("other tables", s"$ga union all select a, count(*) from dim group by a", "DIFFERENT_INPUTS"),
@@ -379,6 +394,7 @@ class DetectorSuite extends AnyFunSuite with DetectionTestSession {
 
   private def show(key: Expression): String = key match {
     case a: Attribute => a.name
+    case _: SignatureWord => "signature"
     case e =>
       e.toString.replaceAll("#\\d+L?", "").replaceAll("^\\((.*)\\)$", "$1").toLowerCase(java.util.Locale.ROOT)
   }

@@ -1,7 +1,18 @@
 package io.phantoms.spark.detect
 
+import io.phantoms.spark.functions.SignatureWord
+
 import org.apache.spark.sql.{Row, SparkSession}
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeMap, Expression, Literal}
+import org.apache.spark.sql.catalyst.expressions.{
+  Alias,
+  Attribute,
+  AttributeMap,
+  BitwiseAnd,
+  EqualTo,
+  Expression,
+  Literal,
+  ShiftRight
+}
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.expressions.aggregate.Complete
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LogicalPlan, Project, Union}
@@ -26,11 +37,18 @@ object WorkloadOracle {
   }
 
   private def query(workload: Workload, query: WorkloadQuery): LogicalPlan = {
-    val keys = query.keys.map(k => k.attribute -> Alias(k.expression, "key")())
+    val signature = query.fragment.map(f => query.keys.find(_.attribute.exprId == f.signature.exprId).get.expression)
+    // Of a signature a query knows one bit, and groups by none.
+    val keys = query.keys.filterNot(k => signature.isDefined && k.expression.isInstanceOf[SignatureWord])
+      .map(k => k.attribute -> Alias(k.expression, "key")())
     val functions = query.functions.map { f =>
       f.attribute -> Alias(AggregateExpression(f.function, Complete, isDistinct = false, filter = f.filter), "result")()
     }
-    val input = Project(workload.base.output ++ keys.map(_._2), workload.base)
+    val rows = query.fragment.fold(workload.base) { f =>
+      val bit = BitwiseAnd(ShiftRight(signature.get, Literal(f.bit)), Literal(1L))
+      Filter(EqualTo(bit, Literal(1L)), workload.base)
+    }
+    val input = Project(workload.base.output ++ keys.map(_._2), rows)
     val grouping =
       if (keys.isEmpty && !query.rowOnEmptyInput) Seq(Literal("no row from no input")) else keys.map(_._2.toAttribute)
     val grouped = Aggregate(grouping, keys.map(_._2.toAttribute) ++ functions.map(_._2), input)

@@ -21,6 +21,10 @@ import org.scalatest.funsuite.AnyFunSuite
 class RandomDifferentialSuite extends AnyFunSuite with RandomConfigurationSuite {
   import RandomDifferentialSuite._
 
+  // A cached batch with NaN has statistics without it: plain Spark passes the batch by for `x > 3`, although NaN is larger.
+  override protected def sessionConf: Map[String, String] =
+    super.sessionConf + ("spark.sql.inMemoryColumnarStorage.partitionPruning" -> "false")
+
   private def property(name: String): Option[String] = sys.props.get(s"phantoms.fuzz$name").filter(_.nonEmpty)
   private val from = property(".seed").orElse(property(".from")).fold(1L)(_.toLong)
   private val count = if (property(".seed").isDefined) 1 else property("").fold(Few)(_.toInt)

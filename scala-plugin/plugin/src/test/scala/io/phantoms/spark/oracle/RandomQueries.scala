@@ -8,9 +8,10 @@ import org.apache.spark.sql.types._
 final class RandomQueries(table: RandomTable, random: Random) {
 
   def next(): String = {
-    val query = random.nextInt(5) match {
+    val query = random.nextInt(6) match {
       case 0 if times.nonEmpty => windows()
       case 1 | 2 => sets(random.nextInt(4) > 0)
+      case 3 => shards()
       case _ => union()
     }
     random.nextInt(8) match {
@@ -152,6 +153,58 @@ final class RandomQueries(table: RandomTable, random: Random) {
         Vector("count(*) > 1", "window.start > timestamp'1970-01-02 00:00:00'", "hour(window.end) % 2 = 0")
       ))
       s"select ${shown.mkString(", ")} from ${table.view}$filter group by ${(window +: keys).mkString(", ")}$having"
+    }
+    branches.mkString(" union all ")
+  }
+
+  /** A filter of several parts, over constants that others are compared with, too. */
+  private def predicate(depth: Int = 0): String = {
+    val c = pick(table.columns)
+    def number: Int = random.nextInt(14) - 3
+    val part = c.dataType match {
+      case _: NumericType => pick(Vector(
+          s"${c.name} ${pick(Vector("<", "<=", ">", ">=", "=", "<>", "<=>"))} $number",
+          s"$number < ${c.name}",
+          s"${c.name} in ($number, $number, $number)",
+          s"${c.name} not between $number and ${number + 4}",
+          s"cast(${c.name} as double) * 2 > $number"
+        ))
+      case StringType =>
+        pick(Vector(s"${c.name} >= 's${random.nextInt(4)}'", s"${c.name} like '%1'", s"length(${c.name}) > 2"))
+      case BooleanType => pick(Vector(c.name, s"not ${c.name}", s"${c.name} is not true"))
+      case _ => condition()
+    }
+    random.nextInt(if (depth > 1) 4 else 9) match {
+      case 4 | 5 => s"$part and ${predicate(depth + 1)}"
+      case 6 => s"($part or ${predicate(depth + 1)})"
+      case 7 => s"not ($part)"
+      case 8 => s"(${c.name} is null or $part)"
+      case _ => part
+    }
+  }
+
+  /** Some groupings of few, each under filters of many, by the same windows or by none. */
+  private def shards(): String = {
+    val measures = Vector.fill(random.nextInt(4))(aggregate(pick(families)))
+    val time = random.shuffle(times).headOption.filter(_ => random.nextInt(3) > 0).map(_.name)
+    val windows = Vector.fill(pick(Vector(1, 2, 4, 18))) {
+      val slide = 1 + random.nextInt(60)
+      s"'${slide * (2 + random.nextInt(3)) - pick(Vector(0, random.nextInt(slide)))} minutes', '$slide minutes'"
+    }
+    val groupings = Vector.fill(1 + random.nextInt(2))(
+      if (random.nextInt(3) == 0) Vector.empty
+      else some(table.keys, 2).map(keyExpression).distinct.filterNot(_.startsWith("window("))
+    )
+    val branches = Vector.fill(3 + random.nextInt(6) + (if (windows.size > 4) 17 else 0)) {
+      val keys = pick(groupings)
+      val window = time.map(t => s"window($t, ${pick(windows)})")
+      val out = s"${window.fold("cast(null as timestamp)")(_ => pick(Vector("window.start", "window.end")))} c0" +:
+        Vector.tabulate(2)(i => if (i < keys.size) s"cast(${keys(i)} as string) k$i" else s"cast(null as string) k$i")
+      val shown = out ++ measures.zipWithIndex.map { case (m, i) => s"$m m$i" } :+ "count(*) cnt"
+      val grouped = window ++ keys
+      val group = if (grouped.isEmpty) "" else grouped.mkString(" group by ", ", ", "")
+      val where = if (random.nextInt(8) == 0) "" else s" where ${predicate()}"
+      s"select ${shown.mkString(", ")} from ${table.view}$where$group" + maybe(6)(" having count(*) > 1")
     }
     branches.mkString(" union all ")
   }

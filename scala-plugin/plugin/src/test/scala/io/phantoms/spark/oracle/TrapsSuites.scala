@@ -27,7 +27,6 @@ trait RandomTraps extends AnyFunSuite with RandomConfigurationSuite with TestsTa
     seeds.map(s => Seq(RandomConfigurationSuite.variant(s))).toIndexedSeq
 }
 
-class AggregateTrapsSuite extends TrapVariants with AggregateTraps
 class DamagedInputTrapsSuite extends TrapVariants with DamagedInputTraps
 
 /** Other traps run under the chooser's configuration or under a random one. */
@@ -51,11 +50,21 @@ class RandomUnionTrapsSuite extends RandomTraps with OneOfTwo with UnionTraps {
   override protected def place: Int = 1
 }
 
-class WindowTrapsSuite extends TrapVariants with WindowTraps
-class RandomWindowTrapsSuite extends RandomTraps with WindowTraps
+class WindowTrapsSuite extends TrapVariants with OneOfTwo with WindowTraps {
+  override protected def place: Int = 0
+}
 
-class PredicateTrapsSuite extends TrapVariants with PredicateTraps
-class RandomPredicateTrapsSuite extends RandomTraps with PredicateTraps
+class RandomWindowTrapsSuite extends RandomTraps with OneOfTwo with WindowTraps {
+  override protected def place: Int = 1
+}
+
+class PredicateTrapsSuite extends TrapVariants with OneOfTwo with PredicateTraps {
+  override protected def place: Int = 0
+}
+
+class RandomPredicateTrapsSuite extends RandomTraps with OneOfTwo with PredicateTraps {
+  override protected def place: Int = 1
+}
 
 class ShardTrapsSuite extends TrapVariants with OneOfTwo with ShardTraps {
   override protected def place: Int = 0
@@ -65,31 +74,36 @@ class RandomShardTrapsSuite extends RandomTraps with OneOfTwo with ShardTraps {
   override protected def place: Int = 1
 }
 
-/** Each trap of aggregates runs in [[AggregateTrapsSuite]] and in one of these. */
+/** Each trap of aggregates runs in one of these: every other one as a session meets it. */
 trait OtherAggregateTraps extends SharesTests with AggregateTraps with TrapTables {
   override protected def side: Int = 1
-  override protected def places: Int = 4
+  override protected def places: Int = 8
+}
+
+class AggregateTrapsSuite extends TrapVariants with SharesTests with AggregateTraps {
+  override protected def place: Int = 0
+  override protected def places: Int = 2
 }
 
 class RandomAggregateTrapsSuite extends RandomTraps with OtherAggregateTraps with AggregateTraps {
-  override protected def place: Int = 0
+  override protected def place: Int = 1
 }
 
 class InterpretedAggregateTrapsSuite
     extends OtherAggregateTraps with RandomConfigurationSuite with InterpretedVariants with AggregateTraps {
-  override protected def place: Int = 1
+  override protected def place: Int = 3
   override protected def seeds: Seq[Long] = Seq(3L)
 }
 
 /** Traps with the smallest tables that the conf allows. */
 class TinyMemoryTrapsSuite extends OtherAggregateTraps with AggregateTraps {
-  override protected def place: Int = 2
+  override protected def place: Int = 5
   override protected def sessionConf: Map[String, String] = super.sessionConf + ("spark.phantoms.lfta.memory" -> "64k")
 }
 
 /** Traps where tasks get hardly any execution memory, so that tables may be refused. */
 class TinyPoolTrapsSuite extends OtherAggregateTraps with AggregateTraps {
-  override protected def place: Int = 3
+  override protected def place: Int = 7
   override protected def sessionConf: Map[String, String] = super.sessionConf ++ Map(
     // 12 MB for the tasks of both cores.
     "spark.testing.memory" -> (24L << 20).toString,
