@@ -73,17 +73,17 @@ private[detect] object Predicates extends PredicateHelper {
   }
 
   /**
-   * A condition that the rows which any of these filters lets through satisfy, and some more where saying so exactly would
-   * take longer than reading them; none where a filter may fail, as it does in plain Spark for a row that another one drops.
-   *
-   * @param exact whether rows that none wants may not pass
+   * The condition of rows that any of these filters lets through; none where one of them lets all through, or may fail: it
+   * is asked of a row that another one drops, as in plain Spark.
    */
-  def hull(conditions: Seq[Option[Expression]], exact: Boolean): Option[Expression] =
+  def hull(conditions: Seq[Option[Expression]]): Option[Expression] =
     if (conditions.exists(_.forall(ExpressionCost.canFail))) None
-    else {
-      val different = conditions.flatten.distinctBy(_.canonicalized)
-      if (exact) Some(or(different)) else byColumn(different)
-    }
+    else Some(or(conditions.flatten.distinctBy(_.canonicalized)))
+
+  /** What they all say about one column each, which is less, and quicker to ask. */
+  def columnHull(conditions: Seq[Option[Expression]]): Option[Expression] =
+    if (conditions.exists(_.forall(ExpressionCost.canFail))) None
+    else byColumn(conditions.flatten.distinctBy(_.canonicalized))
 
   /** As Spark writes it in the end: it simplifies once more, and takes a second look at that for an error of its own. */
   def simplified(plan: LogicalPlan): LogicalPlan = Iterator.iterate(plan)(BooleanSimplification(_)).take(MostSimplified)

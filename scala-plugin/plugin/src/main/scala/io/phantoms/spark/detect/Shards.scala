@@ -97,19 +97,22 @@ private[detect] object Shards {
     val made = parts.map { part =>
       val (queries, rows) =
         if (isFragmented(part)) fragmented(part, parts.size == 1)
-        else
-          (
-            part.map(f => f.condition.fold(f.query)(Predicates.under(f.query, _))),
-            Predicates.hull(part.map(_.condition), exact = true)
-          )
+        else (part.map(f => f.condition.fold(f.query)(Predicates.under(f.query, _))), Predicates.hull(conditions(part)))
       (part.zip(queries), if (part.exists(_.condition.isEmpty)) None else rows)
     }
     val pairs = made.flatMap(_._1)
-    val columns =
-      if (parts.exists(isFragmented)) Predicates.hull(all.map(_.condition), exact = false) else None
-    val rows = if (made.exists(_._2.isEmpty)) None else made.flatMap(_._2).reduceOption(Or(_, _))
-    (all.map(f => pairs.collectFirst { case (of, q) if of eq f => q }.get), WorkloadBuilder.both(columns, rows))
+    // Few conditions are asked as they are: the source may know what to do with them. Of many it learns what they have in
+    // common, and who wants which row is known by the signature first.
+    val few =
+      if (all.map(_.predicate.canonicalized).distinct.size > MostKeys) None else Predicates.hull(conditions(all))
+    val rows = few.orElse {
+      val any = if (made.exists(_._2.isEmpty)) None else made.flatMap(_._2).reduceOption(Or(_, _))
+      WorkloadBuilder.both(Predicates.columnHull(conditions(all)), any)
+    }
+    (all.map(f => pairs.collectFirst { case (of, q) if of eq f => q }.get), rows)
   }
+
+  private def conditions(of: Seq[Filtered]): Seq[Option[Expression]] = of.map(_.condition)
 
   /** @param alone whether the rows that these take are all that there are */
   private def fragmented(part: Seq[Filtered], alone: Boolean): (Seq[WorkloadQuery], Option[Expression]) = {

@@ -126,6 +126,14 @@ final class MergeOnDiskSuite extends AnyFunSuite with BeforeAndAfterAll {
     )
   }
 
+  test("shards: slices and fragments of a group stay together on disk") {
+    check((0 until 3).map(i =>
+      s"""select window(at, '${70 + i} seconds', '30 seconds') w, a, b, count(*) n, sum(d) sd, min(b) mb
+         |from (select *, timestamp_seconds(v % 100) at from t) where v % 7 > $i
+         |group by window(at, '${70 + i} seconds', '30 seconds'), a, b""".stripMargin
+    ).mkString(" union all "))
+  }
+
   test("groups that were merged on disk are observed, each once") {
     val files = java.nio.file.Files.createTempDirectory("phantoms-disk").resolve("t").toString
     spark.conf.set("spark.phantoms.enabled", "false")
