@@ -19,7 +19,7 @@ WINDOWS = {
 }
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def trades(spark: SparkSession) -> DataFrame:
     return spark.range(5000).selectExpr(
         "timestamp_seconds(1101902400 + id * 7) AS ts", "hash(id) & 3 AS symbol", "id % 90 AS volume"

@@ -61,11 +61,10 @@ def windows(
     Examples
     --------
     >>> phantoms.windows(
-    ...     trades, "ts", {"5m/1m": ("5 minutes", "1 minute"), "1h": "1 hour"}, "symbol", F.sum("volume").alias("volume")
+    ...     trades, "ts", {"5m/1m": ("5 minutes", "1 minute"), "1h": "1 hour"}, "symbol", F.sum("volume").alias("total")
     ... )  # doctest: +SKIP
     """
-    from pyspark.sql import Column
-    from pyspark.sql import functions as F
+    from pyspark.sql import Column, functions
 
     if not isinstance(windows, Mapping) or not windows:
         raise _bad("windows", windows, f"Give a mapping from names to windows, each {_FORM}.")
@@ -78,10 +77,9 @@ def windows(
         parts = (spec,) if isinstance(spec, str) else tuple(spec)
         if not 1 <= len(parts) <= 3 or not all(isinstance(p, str) for p in parts):
             raise _bad(f"windows[{label!r}]", spec, f"Give {_FORM}.")
-        # pyspark has no form with a start and no slide of its own; both forms mean the same then.
-        duration, slide, start = (*parts, None, None)[:3]
-        found = df.groupBy(F.window(ts, duration, slide, start).alias("window"), *grouped).agg(*calls)
-        return found.select(F.lit(label).alias(name), "*")
+        window = functions.window(ts, parts[0], *parts[1:]).alias("window")
+        found = df.groupBy(window, *grouped).agg(*calls)
+        return found.select(functions.lit(label).alias(name), "*")
 
     return reduce(lambda a, b: a.unionAll(b), [one(label, spec) for label, spec in windows.items()])
 
