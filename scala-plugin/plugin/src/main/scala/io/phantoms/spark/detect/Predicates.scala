@@ -59,6 +59,10 @@ private[detect] object Predicates extends PredicateHelper {
 
   private def guardedBy(p: Project): Int = p.projectList.count(ExpressionCost.canFail)
 
+  /** An expression that may fail, for rows only that satisfy a condition; NULL for others. */
+  def behind(condition: Expression, e: Expression): Expression =
+    if (ExpressionCost.canFail(e)) If(condition, e, Literal(null, e.dataType)) else e
+
   /** What the Projects on top of a plan compute that may fail. */
   def guarded(plan: LogicalPlan): Int = plan match {
     case p: Project => guardedBy(p) + guarded(p.child)
@@ -123,10 +127,8 @@ private[detect] object Predicates extends PredicateHelper {
       query.copy(functions = query.functions.map(_.under(condition)))
     else {
       val holds = AttributeReference("holds", BooleanType, nullable = false)()
-      def guarded(e: Expression): Expression =
-        if (ExpressionCost.canFail(e)) If(condition, e, Literal(null, e.dataType)) else e
       query.guardedBy(condition).copy(
-        keys = query.keys.map(k => k.copy(expression = guarded(k.expression))) :+
+        keys = query.keys.map(k => k.copy(expression = behind(condition, k.expression))) :+
           KeySlot(holds, EqualNullSafe(condition, Literal.TrueLiteral)),
         having = WorkloadBuilder.both(Some(holds), query.having),
         predicate = Some(holds)

@@ -6,15 +6,14 @@ import io.phantoms.spark.functions.{
   SignatureBit,
   SignatureWord,
   SignatureWords,
-  SliceStart
+  SliceStart,
+  WindowShape
 }
-import io.phantoms.spark.functions.WindowShape
 
 import org.apache.spark.sql.catalyst.expressions.{
   AttributeReference,
   BoundReference,
   Expression,
-  If,
   IsNotNull,
   Literal,
   Or
@@ -128,15 +127,12 @@ private[detect] object Shards {
     // What each predicate's rows are asked for is asked of no row that no predicate lets through.
     val everywhere =
       withBits.groupMapReduce(_._2)(f => functionsOf(f._1))(_ ++ _).values.reduce(_ & _)
-    def guarded(e: Expression): Expression =
-      if (alone || !ExpressionCost.canFail(e)) e else If(IsNotNull(signature), e, Literal(null, e.dataType))
-    def seen(s: FunctionSlot, bit: Int): FunctionSlot = {
-      val fails = (s.function +: s.filter.toSeq).exists(ExpressionCost.canFailOnInput)
-      if (!fails) s
+    def guarded(e: Expression): Expression = if (alone) e else Predicates.behind(IsNotNull(signature), e)
+    def seen(s: FunctionSlot, bit: Int): FunctionSlot =
+      if (!s.canFail) s
       else if (s.filter.nonEmpty || !everywhere(s.function.canonicalized)) s.under(SignatureBit(signature, bit))
       else if (alone) s
       else s.under(IsNotNull(signature))
-    }
     val queries = withBits.map { case (f, bit) =>
       f.query.copy(
         keys = f.query.keys.map(k => k.copy(expression = guarded(k.expression))) ++ slots,

@@ -71,8 +71,7 @@ object UnionDetector {
     val source = member.queries.head.source
     val constants = filterConstants(source)
     // Of hundreds with a filter of their own, nearly all differ in that.
-    val likely = groups.indices.filter(groups(_).constants == constants)
-    aligned(likely.map(groups(_).base).toVector, source).map { case (i, m) => (likely(i), m) } match {
+    aligned(groups.map(_.base), source, groups(_).constants == constants) match {
       case Some((i, m)) =>
         val moved = member.copy(queries = member.queries.map(_.onSource(m.plan, m.translate)))
         val old = groups(i)
@@ -85,10 +84,13 @@ object UnionDetector {
   private def filterConstants(plan: LogicalPlan): Int =
     plan.collect { case f: Filter => f.condition.collect { case l: Literal => l.hashCode }.sum }.sum
 
-  /** The first of some inputs of which another one is a copy. */
-  private def aligned(inputs: Vector[LogicalPlan], other: LogicalPlan): Option[(Int, InputAlignment.Merged)] =
-    inputs.iterator.zipWithIndex.flatMap { case (input, i) => InputAlignment.merge(input, other).map((i, _)) }
-      .nextOption()
+  /** The first of some inputs, of those that are likely to be, of which another one is a copy. */
+  private def aligned(
+      inputs: Vector[LogicalPlan],
+      other: LogicalPlan,
+      likely: Int => Boolean
+  ): Option[(Int, InputAlignment.Merged)] =
+    inputs.indices.iterator.filter(likely).flatMap(i => InputAlignment.merge(inputs(i), other).map((i, _))).nextOption()
 
   /** With the keys of its queries as few as they can be. */
   private def composed(group: Group): Group = {
@@ -104,49 +106,42 @@ object UnionDetector {
     val found = groups.flatMap(g => Predicates.filtered(g.base).map(g -> _))
     val inputs = found.foldLeft(Vector.empty[Unfiltered]) { case (made, (g, f)) =>
       // What is computed behind filters is shared with those who compute the same there.
-      val likely = made.indices.filter(made(_).guarded.head == f.guarded).toVector
-      aligned(likely.map(made(_).input), f.input).map { case (i, m) => (likely(i), m) } match {
+      aligned(made.map(_.input), f.input, made(_).guarded == f.guarded) match {
         case Some((i, m)) =>
-          val entry = (g.moved(m.plan, m.translate), f.condition.map(m.translate))
-          val old = made(i)
-          made.updated(i, Unfiltered(m.plan, old.parts :+ entry, old.originals :+ g, old.guarded :+ f.guarded))
-        case None =>
-          made :+ Unfiltered(f.input, Vector((g.moved(f.input, identity), f.condition)), Vector(g), Vector(f.guarded))
+          val part = Part(g.moved(m.plan, m.translate), f.condition.map(m.translate), g)
+          made.updated(i, Unfiltered(m.plan, made(i).parts :+ part, f.guarded))
+        case None => made :+ Unfiltered(f.input, Vector(Part(g.moved(f.input, identity), f.condition, g)), f.guarded)
       }
     }
-    val merged = inputs.map(u => if (u.parts.size > MostKept) u else u.only(_.isSingle))
+    val merged = inputs.map(u => if (u.parts.size > MostKept) u else u.copy(parts = u.parts.filter(_.group.isSingle)))
       .filter(u => u.parts.size > 1 && u.isSafe)
-    val taken = merged.flatMap(_.originals)
+    val taken = merged.flatMap(_.parts.map(_.original))
     (merged.flatMap(_.groups), groups.filterNot(g => taken.exists(_ eq g)))
   }
 
   /** Filters over one input of which those that several queries share are left to these. */
   private val MostKept = 2
 
-  /** Groups over one input, each with the filter that it had. */
-  private final case class Unfiltered(
-      input: LogicalPlan,
-      parts: Vector[(Group, Option[Expression])],
-      originals: Vector[Group],
-      guarded: Vector[Int]
-  ) {
-    def only(p: Group => Boolean): Unfiltered = {
-      val kept = parts.indices.filter(i => p(parts(i)._1)).toVector
-      copy(parts = kept.map(parts), originals = kept.map(originals), guarded = kept.map(guarded))
-    }
+  /** A group over an input without its filter, and the group as it was. */
+  private final case class Part(group: Group, condition: Option[Expression], original: Group)
+
+  /**
+   * Groups over one input, each with the filter that it had.
+   *
+   * @param guarded what each of them computes behind its filter that may fail
+   */
+  private final case class Unfiltered(input: LogicalPlan, parts: Vector[Part], guarded: Int) {
 
     /** Whether all compute the same of what may fail, and can do so behind a filter. */
-    def isSafe: Boolean = guarded.forall(_ == 0) || {
-      val same = guarded.forall(_ == Predicates.guarded(input))
-      same && parts.flatMap(_._2).forall(c => Predicates.guarded(placedOn(c)) == 0)
-    }
+    def isSafe: Boolean = guarded == 0 || (guarded == Predicates.guarded(input) &&
+      parts.flatMap(_.condition).forall(c => Predicates.guarded(placedOn(c)) == 0))
 
     private def placedOn(condition: Expression): LogicalPlan =
       Predicates.place(condition, input).collectFirst { case f: Filter => f.child }.get
 
     /** One group, or several where predicates are too many for keys of their own. */
     def groups: Vector[Group] = {
-      val all = for { (g, condition) <- parts; m <- g.members } yield (m, g, condition)
+      val all = for { Part(g, condition, _) <- parts; m <- g.members } yield (m, g, condition)
       val slices = Shards.composed(all.flatMap(_._1.queries)).iterator
       val members = all.map { case (m, g, condition) =>
         Entry(m.ordinal, m.queries.map(_ => Shards.Filtered(slices.next(), condition)), g)

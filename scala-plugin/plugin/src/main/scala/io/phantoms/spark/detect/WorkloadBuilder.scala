@@ -27,7 +27,7 @@ object WorkloadBuilder {
     def inlined(e: Expression): Expression = Inlining.throughProjects(base, e)
     // Hundreds of queries may have a key in common that is as long.
     val keys = each(queries.flatMap(_.keys).map(_.expression))
-    val inputs = each(queries.flatMap(_.functions.flatMap(f => f.function +: f.filter.toSeq)))
+    val inputs = each(queries.flatMap(_.functions.flatMap(_.inputs)))
     val reasons = Iterator(
       () => Eligibility.source(base),
       () => keys.flatMap(k => Eligibility.key(inlined(k))).headOption,

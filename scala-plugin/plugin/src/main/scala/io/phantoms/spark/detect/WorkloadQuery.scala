@@ -12,6 +12,12 @@ final case class KeySlot(attribute: Attribute, expression: Expression)
 /** An aggregate function over [[WorkloadQuery.source]] and the attribute by which [[WorkloadQuery.results]] refer to its result. */
 final case class FunctionSlot(attribute: Attribute, function: AggregateFunction, filter: Option[Expression]) {
 
+  /** Everything evaluated on a row. */
+  def inputs: Seq[Expression] = function +: filter.toSeq
+
+  /** Whether what it reads may fail, or its filter; adding up apart. */
+  def canFail: Boolean = inputs.exists(ExpressionCost.canFailOnInput)
+
   /** Of rows that satisfy a condition, too. */
   def under(condition: Expression): FunctionSlot = copy(filter = WorkloadBuilder.both(Some(condition), filter))
 }
@@ -63,7 +69,7 @@ final case class WorkloadQuery(
 ) {
 
   /** Everything evaluated on a row of [[source]]. */
-  def inputs: Seq[Expression] = keys.map(_.expression) ++ functions.flatMap(f => f.function +: f.filter.toSeq)
+  def inputs: Seq[Expression] = keys.map(_.expression) ++ functions.flatMap(_.inputs)
 
   /** The same groupBy over another source, after rewriting what it evaluates on the source's rows. */
   def onSource(newSource: LogicalPlan, rewrite: Expression => Expression): WorkloadQuery = copy(
@@ -77,9 +83,8 @@ final case class WorkloadQuery(
   )
 
   /** With a condition before what its functions read, where that may fail: a filter below kept it from other rows. */
-  def guardedBy(condition: Expression): WorkloadQuery = copy(functions = functions.map { f =>
-    if ((f.function +: f.filter.toSeq).exists(ExpressionCost.canFailOnInput)) f.under(condition) else f
-  })
+  def guardedBy(condition: Expression): WorkloadQuery =
+    copy(functions = functions.map(f => if (f.canFail) f.under(condition) else f))
 
   /**
    * Reads through Projects on top of the source that only choose and rename. One that computes stays: what it computes is

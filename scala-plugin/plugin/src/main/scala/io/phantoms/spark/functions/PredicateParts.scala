@@ -29,7 +29,10 @@ private[functions] final case class PredicateParts(
 
 private[functions] object PredicateParts extends PredicateHelper {
 
-  final case class Lookup(subject: Expression, index: PredicateIndex)
+  /** An expression and the comparisons with it; what a value says of them takes long to write down. */
+  final class Lookup(val subject: Expression, made: => PredicateIndex) {
+    lazy val index: PredicateIndex = made
+  }
 
   /** @param asking a bit for each predicate that compares the subject */
   final case class LateLookup(lookup: Lookup, asking: Array[Long])
@@ -153,6 +156,10 @@ private[functions] object PredicateParts extends PredicateHelper {
 
   private def lookup(comparisons: Seq[Comparison], predicates: Int): Lookup = {
     val subject = comparisons.head.subject
+    new Lookup(subject, index(subject, comparisons, predicates))
+  }
+
+  private def index(subject: Expression, comparisons: Seq[Comparison], predicates: Int): PredicateIndex = {
     val found = comparisons.flatMap(c => constantsOf(c.condition)).map(ordered).distinctBy {
       // Two decimals of different scales may be equal, and NaN is equal to itself.
       case d: Decimal => d.toJavaBigDecimal.stripTrailingZeros
@@ -181,7 +188,7 @@ private[functions] object PredicateParts extends PredicateHelper {
       if (isIntegral(subject.dataType)) constants.map(_.asInstanceOf[Long])
       else if (isFloating(subject.dataType)) constants.map(_.asInstanceOf[Double])
       else constants.map(_.asInstanceOf[Object])
-    Lookup(subject, new PredicateIndex(typed, order, holds))
+    new PredicateIndex(typed, order, holds)
   }
 
   private def same(a: Any, b: Any): Boolean = (a, b) match {

@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen._
 import org.apache.spark.sql.catalyst.expressions.codegen.Block._
+import org.apache.spark.sql.catalyst.util.ArrayData
 import org.apache.spark.sql.types._
 
 /**
@@ -30,9 +31,10 @@ private[spark] final case class SignatureWords(children: Seq[Expression]) extend
   override def withNewAlwaysEvaluatedInputs(inputs: Seq[Expression]): SignatureWords = this
   override def branchGroups: Seq[Seq[Expression]] = Nil
 
+  @transient private lazy val parts = PredicateParts(children)
+
   /** Nanoseconds for a row: what is looked up is evaluated once, the rest where it is still open. */
-  lazy val nanos: Double = {
-    val parts = PredicateParts(children)
+  def nanos: Double = {
     val looked =
       (parts.early ++ parts.late.map(_.lookup)).map(l => SignatureWords.LookUp + ExpressionCost.nanos(l.subject))
     10 + looked.sum + parts.rest.flatMap(_.parts).map(ExpressionCost.nanos).sum / 2
@@ -45,7 +47,6 @@ private[spark] final case class SignatureWords(children: Seq[Expression]) extend
   }
 
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
-    val parts = PredicateParts(children)
     val n = children.size
     val signature = classOf[Signature].getName
     val array = classOf[UnsafeArrayData].getName
@@ -119,49 +120,49 @@ private[spark] object SignatureWords {
     }.mkString("\n")
 }
 
-/** One word of a signature; 0 where no predicate holds. */
-private[spark] final case class SignatureWord(child: Expression, word: Int) extends UnaryExpression {
-  override def dataType: DataType = LongType
+/** Something that a signature says; it is never NULL. */
+private[spark] abstract class OfSignature extends UnaryExpression {
   override def nullable: Boolean = false
-  override def prettyName: String = "signature_word"
-  override def sql: String = s"word $word of the ${child.sql}"
-  override protected def withNewChildInternal(c: Expression): SignatureWord = copy(child = c)
+
+  /** Where no predicate holds. */
+  protected def none: Any
+  protected def said(words: ArrayData): Any
+
+  /** Java text of [[said]]. */
+  protected def saidBy(words: String): String
 
   override def eval(row: InternalRow): Any = child.eval(row) match {
-    case words: org.apache.spark.sql.catalyst.util.ArrayData => words.getLong(word)
-    case _ => 0L
+    case words: ArrayData => said(words)
+    case _ => none
   }
 
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
     val words = child.genCode(ctx)
-    ev.copy(
-      code = words.code + code"final long ${ev.value} = ${words.isNull} ? 0L : ${words.value}.getLong($word);",
-      isNull = FalseLiteral
-    )
+    val otherwise = Literal.create(none, dataType).genCode(ctx).value
+    val value = s"${words.isNull} ? $otherwise : ${saidBy(words.value.toString)}"
+    val declared = code"final ${CodeGenerator.javaType(dataType)} ${ev.value} = $value;"
+    ev.copy(code = words.code + declared, isNull = FalseLiteral)
   }
 }
 
+/** One word of a signature; 0 where no predicate holds. */
+private[spark] final case class SignatureWord(child: Expression, word: Int) extends OfSignature {
+  override def dataType: DataType = LongType
+  override def prettyName: String = "signature_word"
+  override def sql: String = s"word $word of the ${child.sql}"
+  override protected def none: Any = 0L
+  override protected def said(words: ArrayData): Any = words.getLong(word)
+  override protected def saidBy(words: String): String = s"$words.getLong($word)"
+  override protected def withNewChildInternal(c: Expression): SignatureWord = copy(child = c)
+}
+
 /** Whether one of the predicates of a signature holds. */
-private[spark] final case class SignatureBit(child: Expression, bit: Int) extends UnaryExpression {
+private[spark] final case class SignatureBit(child: Expression, bit: Int) extends OfSignature {
   override def dataType: DataType = BooleanType
-  override def nullable: Boolean = false
   override def prettyName: String = "satisfies"
   override def sql: String = s"predicate $bit of the ${child.sql}"
+  override protected def none: Any = false
+  override protected def said(words: ArrayData): Any = (words.getLong(bit >>> 6) >>> bit & 1L) != 0
+  override protected def saidBy(words: String): String = s"($words.getLong(${bit >>> 6}) >>> ${bit & 63} & 1L) != 0L"
   override protected def withNewChildInternal(c: Expression): SignatureBit = copy(child = c)
-
-  private def of(word: Long): Boolean = (word >>> bit & 1L) != 0
-
-  override def eval(row: InternalRow): Any = child.eval(row) match {
-    case words: org.apache.spark.sql.catalyst.util.ArrayData => of(words.getLong(bit >>> 6))
-    case _ => false
-  }
-
-  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
-    val words = child.genCode(ctx)
-    val holds = s"(${words.value}.getLong(${bit >>> 6}) >>> ${bit & 63} & 1L) != 0L"
-    ev.copy(
-      code = words.code + code"final boolean ${ev.value} = !${words.isNull} && $holds;",
-      isNull = FalseLiteral
-    )
-  }
 }

@@ -2,7 +2,7 @@ package io.phantoms.spark.run
 
 import io.phantoms.spark.model.KeyKind
 import io.phantoms.spark.run.kernel.{HftaKernel, SortedGroups, WindowCombiner}
-import io.phantoms.spark.spec.{QuerySpec, SharedSpec}
+import io.phantoms.spark.spec.SharedSpec
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
@@ -34,8 +34,8 @@ private[spark] final class ResultRows(spec: SharedSpec, kernel: HftaKernel) exte
   /** The groups that a query's results are made of, and by what words they are sorted. */
   private def groupsOf(query: Int, relation: Int, order: Option[(Seq[(Int, Long)], Int)]) = {
     val layout = spec.layouts(relation)
-    val QuerySpec(_, _, _, _, _, window, fragment) = spec.queries(query)
-    val slice = window.fold(-1)(w => layout.keyPlace(w.slice)._1)
+    val fragment = spec.queries(query).fragment
+    val slice = spec.queries(query).window.fold(-1)(w => layout.keyPlace(w.slice)._1)
     // Whatever signature it is of, a word of one does not tell results apart.
     val signatures =
       if (fragment.isEmpty) Set.empty[Int]
