@@ -110,8 +110,13 @@ lint: $(VENV)/.dev
 	$(VENV)/bin/ruff format --check python tests examples
 	$(VENV)/bin/mypy
 
+# The classes that drivers of the tests load, which then start in half the time.
+$(VENV)/classes.jsa: $(VENV)/.dev tests/class_archive.py
+	rm -f $@
+	$(PY) tests/class_archive.py $@ > $(VENV)/classes.log 2>&1 || echo "no class archive: see $(VENV)/classes.log"
+
 # Most of a test here is one JVM that plans, or starts.
-test-python: $(VENV)/.dev jar
+test-python: $(VENV)/.dev jar $(VENV)/classes.jsa
 	$(PY) -m pytest --numprocesses=2 --dist=worksteal --durations=20
 
 # Short forms are in the suites: PlanningMemorySuite weighs what stays.

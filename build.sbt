@@ -10,7 +10,7 @@ ThisBuild / javacOptions ++= Seq("--release", "17", "-Xlint:all,-processing,-ser
 
 // Chooser and LFTA tables: no Spark on the class path, so the compiler holds the rule.
 lazy val core = (project in file("scala-plugin/core"))
-  .settings(name := "phantoms-core", libraryDependencies += scalatest)
+  .settings(name := "phantoms-core", libraryDependencies += scalatest, plainTests)
 
 // The papers' evaluations, and models that no job uses yet; in no jar.
 lazy val lab = (project in file("scala-plugin/lab"))

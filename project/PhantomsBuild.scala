@@ -66,6 +66,11 @@ object PhantomsBuild {
     Test / run / baseDirectory := (ThisBuild / baseDirectory).value
   )
 
+  /** Tests that need no JVM of their own read the knobs of the suites from sbt's. */
+  val plainTests: Seq[Setting[_]] = Seq(
+    Test / testOptions += Tests.Setup(() => System.setProperty("phantoms.matrix.seed", matrixSeed.toString): Unit)
+  )
+
   val sparkTests: Seq[Setting[_]] = Seq(
     Test / fork := true,
     // Two JVMs beside each other, one suite each at a time: much of a suite waits for the one thread that plans.

@@ -33,9 +33,37 @@ LOCAL = {
 
 # JVMs of tests live for seconds, in which the optimizing compiler and the parallel collector cost more than they gain.
 # Taken up by whatever starts a driver: the session of this process as well as processes of their own.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+# An archive of classes that is missing, or of another Spark, is passed over.
+ARCHIVE = Path(sys.prefix) / "classes.jsa"
+os.environ.setdefault("SPARK_SUBMIT_OPTS", f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:SharedArchiveFile={ARCHIVE}")
 
 Run = subprocess.CompletedProcess[str]
+
+
+def _turn() -> int:
+    """Other tests have their turn with every commit, as in the Scala suites."""
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
+    return int(head.stdout[:7], 16) if head.returncode == 0 else 0
+
+
+def pytest_report_header() -> str:
+    return f"turn: {_turn()}"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of a file's tests marked ``in_turn`` every other one runs, with the next commit those between."""
+    # All run in `make test-long`, and those that are named.
+    named = any("::" in arg for arg in config.args)
+    if os.environ.get("PHANTOMS_LONG") or named:
+        return
+    turn, seen, left = _turn(), dict[Path, int](), list[pytest.Item]()
+    for item in items:
+        if item.get_closest_marker("in_turn"):
+            seen[item.path] = seen.get(item.path, 0) + 1
+            if (seen[item.path] + turn) % 2:
+                left.append(item)
+    config.hook.pytest_deselected(items=left)
+    items[:] = [i for i in items if i not in left]
 
 
 def notation(relations: Iterable[Relation]) -> str:

@@ -27,6 +27,7 @@ def test_equal_answers_have_equal_fingerprints(source: str) -> None:
     assert of(SMAP4, answers.named_sets(SMAP4, f"({sets(SMAP4, source)})")) == expected
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize(
     ("change", "touched"),
     [

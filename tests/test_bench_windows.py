@@ -44,6 +44,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("trades")
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize("name", WINDOW_WORKLOADS)
 def test_workloads_are_sound(name: str) -> None:
     workload = WINDOW_WORKLOADS[name]()
@@ -159,6 +160,7 @@ def test_every_form_gives_the_same_rows(name: str, opened: Opened, root: Path, t
     assert all(": " in line for line in log)
 
 
+@pytest.mark.in_turn
 def test_conditional_aggregates_in_full(opened: Opened, root: Path, tmp_path: Path) -> None:
     """256 FILTER clauses are one aggregate, so all of them can be tested."""
     forms = opened(WINDOW_WORKLOADS["sdf256"]())
@@ -203,6 +205,7 @@ def test_errors_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert "plugin_sets" in capsys.readouterr().err
 
 
+@pytest.mark.in_turn
 def test_bench(session: SparkSession, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The whole run, in the session there is."""
     module = importlib.import_module("phantoms.lab.benchmark.run")

@@ -27,6 +27,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.strip() == f"phantoms {__version__}"
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize(
     ("argv", "named"),
     [

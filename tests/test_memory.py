@@ -81,6 +81,7 @@ def expected(session: SparkSession, records: Path) -> answers.Fingerprint:
 
 # The fraction is of the heap less 300 MiB. Spark accepts whatever leaves a byte: the first leaves 75, so that every
 # request is refused; the second 7 MiB, so that some are granted.
+@pytest.mark.in_turn
 @pytest.mark.parametrize(("fraction", "most"), [("0.0000001", 100), ("0.01", 8 * 2**20)])
 def test_the_reports_in_one_gib(
     python: Callable[..., Any],
@@ -131,6 +132,7 @@ print(json.dumps([list(row) for row in found]))
 """
 
 
+@pytest.mark.in_turn
 def test_long_strings_in_sixteen_tasks_of_one_gib(python: Callable[..., Any]) -> None:
     """In a process of its own: the heap is the point, and a JVM without memory is of no use to other tests.
 

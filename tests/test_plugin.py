@@ -36,6 +36,7 @@ def plain_answers() -> PlainAnswers:
     return {}
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("adaptive", ["true", "false"])
 @pytest.mark.parametrize("workload", WORKLOADS.values(), ids=WORKLOADS)

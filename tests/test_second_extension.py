@@ -87,16 +87,19 @@ def check(found: dict[str, Any], second: Path, jar: Path) -> None:
     assert {Path(j).name for j in found["sent"]} == {second.name, jar.name}
 
 
+@pytest.mark.in_turn
 def test_in_the_defaults_of_a_conf_folder(second: Path, jar: Path, job: Path, tmp_path: Path) -> None:
     (tmp_path / "spark-defaults.conf").write_text(f"spark.jars  {second}\nspark.sql.extensions  {SECOND}\n")
     check(answer(run([sys.executable, str(job)], SPARK_CONF_DIR=str(tmp_path))), second, jar)
 
 
+@pytest.mark.in_turn
 def test_on_the_command_line_of_the_shell(second: Path, jar: Path, job: Path) -> None:
     arguments = f"--jars {second} --conf spark.sql.extensions={SECOND} pyspark-shell"
     check(answer(run([sys.executable, str(job)], PYSPARK_SUBMIT_ARGS=arguments)), second, jar)
 
 
+@pytest.mark.in_turn
 def test_under_spark_submit(second: Path, jar: Path, job: Path) -> None:
     """The error names a command line, and that one works."""
     mine = [str(spark_submit()), "--conf", f"spark.sql.extensions={SECOND}"]

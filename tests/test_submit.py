@@ -79,6 +79,7 @@ def test_a_malformed_conf_is_an_error(submit: Callable[..., Any], script: Path, 
     assert "'lots' in the config \"spark.phantoms.maxQueries\"" in said
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize("example", sorted(p.name for p in EXAMPLES.glob("*.py")))
 def test_examples_run(python: Callable[..., Any], example: str, tmp_path: Path) -> None:
     done = python(str(EXAMPLES / example), cwd=tmp_path)

@@ -4,6 +4,7 @@ import scala.jdk.CollectionConverters._
 
 import io.phantoms.spark.Turns
 import io.phantoms.spark.api.PhantomsApi
+import io.phantoms.spark.oracle.EverySecondTest
 import io.phantoms.spark.physical.{LftaExec, SharedMerge}
 
 import org.apache.spark.sql.Row
@@ -11,10 +12,9 @@ import org.apache.spark.sql.classic.{DataFrame, Dataset}
 import org.apache.spark.sql.execution.exchange.{ReusedExchangeExec, ShuffleExchangeLike}
 import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryWrapper
 import org.apache.spark.sql.streaming.Trigger
-import org.scalatest.funsuite.AnyFunSuite
 
 /** The shared plan in the places where queries stand: actions, writes, subqueries, other queries, the cache, streams. */
-final class ConsumersSuite extends AnyFunSuite with PluginSession with StoppedQueries {
+final class ConsumersSuite extends EverySecondTest with PluginSession with StoppedQueries {
   private val union = PluginSession.union("flows")
   private val sets = PluginSession.sets("flows")
 

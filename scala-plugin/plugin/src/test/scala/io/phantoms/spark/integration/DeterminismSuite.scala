@@ -3,6 +3,7 @@ package io.phantoms.spark.integration
 import java.util.Arrays
 
 import io.phantoms.spark.block.BlockFormat
+import io.phantoms.spark.oracle.EverySecondTest
 import io.phantoms.spark.physical.LftaExec
 import io.phantoms.spark.run.LftaTask
 
@@ -10,13 +11,12 @@ import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.catalyst.expressions.aggregate.Count
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic.DataFrame
-import org.scalatest.funsuite.AnyFunSuite
 
 /**
  * What a map task ships is a function of its input rows in their order: byte for byte the same when it runs again, as the
  * checksum of Spark's shuffle demands. And it is complete: every shipped relation counts every input row once.
  */
-final class DeterminismSuite extends AnyFunSuite with PluginSession {
+final class DeterminismSuite extends EverySecondTest with PluginSession {
   import DeterminismSuite.Block
 
   override protected def extensions: SparkSessionExtensions => Unit = Variants.extensions

@@ -1,5 +1,6 @@
 package io.phantoms.spark.integration
 
+import io.phantoms.spark.oracle.EverySecondTest
 import io.phantoms.spark.run.LftaTask
 import io.phantoms.spark.shims.SparkInternals
 
@@ -10,10 +11,9 @@ import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
-import org.scalatest.funsuite.AnyFunSuite
 
 /** What tasks take from Spark's memory they give back; what they do not get, they do without. */
-final class MemorySuite extends AnyFunSuite with PluginSession {
+final class MemorySuite extends EverySecondTest with PluginSession {
   override protected def extensions: SparkSessionExtensions => Unit = Variants.extensions
 
   // 24 MB for the tasks of both cores, and every leak is an exception.

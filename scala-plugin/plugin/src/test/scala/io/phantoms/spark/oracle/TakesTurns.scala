@@ -61,3 +61,9 @@ trait SharesTests extends AnyFunSuite {
     if (mine || Turns.full) super.test(name, tags: _*)(body)
   }
 }
+
+/** A long suite whose tests share no settings: every other one runs, with the next commit those between them. */
+trait EverySecondTest extends SharesTests {
+  override protected def place: Int = 0
+  override protected def places: Int = 2
+}

@@ -5,7 +5,7 @@ import java.nio.{ByteBuffer, ByteOrder}
 import io.phantoms.spark.Turns
 import io.phantoms.spark.block.{BlockBuilder, BlockFormat, ByteDictionary}
 import io.phantoms.spark.memory.{MemoryRefused, MemoryReserve}
-import io.phantoms.spark.oracle.{OracleTables, RandomConfigurationSuite, RandomSharing}
+import io.phantoms.spark.oracle.{EverySecondTest, OracleTables, RandomConfigurationSuite, RandomSharing}
 import io.phantoms.spark.physical.{LftaExec, SharedMergeExec, TierExec}
 import io.phantoms.spark.run.interpreted.{InterpretedHfta, InterpretedLfta}
 import io.phantoms.spark.run.kernel.LftaKernel
@@ -16,13 +16,12 @@ import org.apache.spark.sql.catalyst.expressions.{Cast, CodegenObjectFactoryMode
 import org.apache.spark.sql.catalyst.expressions.aggregate.{Average, StddevSamp, VariancePop}
 import org.apache.spark.sql.classic.DataFrame
 import org.apache.spark.sql.types.{DoubleType, FloatType}
-import org.scalatest.funsuite.AnyFunSuite
 
 /**
  * The interpreted kernels do what the generated ones do, to the byte: blocks in the same order, tables, result rows and
  * counts. Under random configurations, whose tables are mostly small.
  */
-class KernelEqualitySuite extends AnyFunSuite with RandomConfigurationSuite {
+class KernelEqualitySuite extends EverySecondTest with RandomConfigurationSuite {
   import CodegenObjectFactoryMode.{CODEGEN_ONLY, NO_CODEGEN}
   import KernelEqualitySuite._
 

@@ -4,7 +4,7 @@ import scala.collection.mutable
 
 import io.phantoms.spark.{TestSessions, Turns}
 import io.phantoms.spark.api.StatsApi
-import io.phantoms.spark.oracle.{TwoTiers, TwoTiersExtensions}
+import io.phantoms.spark.oracle.{EverySecondTest, TwoTiers, TwoTiersExtensions}
 import io.phantoms.spark.physical.{SharedMergeExec, TierExec}
 import io.phantoms.spark.stats.observed.ObservationStore
 
@@ -12,10 +12,9 @@ import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
 import org.scalatest.{Assertion, BeforeAndAfterAll}
-import org.scalatest.funsuite.AnyFunSuite
 
 /** Relations that outgrow the memory of their reduce task: same rows, and the metrics prove that the disk was used. */
-final class MergeOnDiskSuite extends AnyFunSuite with BeforeAndAfterAll {
+final class MergeOnDiskSuite extends EverySecondTest with BeforeAndAfterAll {
   private var spark: SparkSession = _
   private val Mode = "spark.sql.codegen.factoryMode"
 

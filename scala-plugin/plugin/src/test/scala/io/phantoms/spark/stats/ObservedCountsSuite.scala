@@ -5,16 +5,16 @@ import java.util.concurrent.atomic.AtomicInteger
 import io.phantoms.spark.Turns
 import io.phantoms.spark.api.StatsApi
 import io.phantoms.spark.integration.PluginSession
+import io.phantoms.spark.oracle.EverySecondTest
 import io.phantoms.spark.run.PartCounts
 import io.phantoms.spark.stats.input.{Estimate, LinearInput, StatisticSource}
 import io.phantoms.spark.stats.observed.ObservedInput
 
 import org.apache.spark.{SparkException, TaskContext}
 import org.apache.spark.sql.Row
-import org.scalatest.funsuite.AnyFunSuite
 
 /** What executions count is what plain Spark counts, or nothing is recorded. */
-final class ObservedCountsSuite extends AnyFunSuite with ObservedSession {
+final class ObservedCountsSuite extends EverySecondTest with ObservedSession {
   import ObservedCountsSuite._
 
   // A task may fail twice.
