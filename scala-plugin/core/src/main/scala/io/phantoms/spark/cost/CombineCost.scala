@@ -52,10 +52,14 @@ private[cost] final class CombineCost(problem: Problem) {
     // Sorted once for all.
     val sorted = if (combining.isEmpty) 0.0 else of * machine.merge
     sorted + queries.iterator.map { q =>
-      val taken = if (isFragmented(q)) of * CombineCost.Taken else of
+      val parts = math.max(1, q.masks)
+      val taken = if (isFragmented(q)) of * parts * CombineCost.Taken else of
       val looked = if (isFragmented(q)) of * CombineCost.Look else 0.0
       val merges = if (q.window.nonEmpty) CombineCost.MergesPerSlice * taken else if (isFragmented(q)) taken else 0.0
-      looked + merges * machine.merge / CombineCost.InPlace + results(q, of) * machine.emit
+      looked + merges * machine.merge / CombineCost.InPlace + results(
+        q,
+        of
+      ) * (machine.emit + q.masks * CombineCost.Part)
     }.sum
   }
 }
@@ -70,6 +74,9 @@ private[cost] object CombineCost {
 
   /** Nanoseconds to see that a group lacks a bit. */
   private val Look: Double = 3
+
+  /** Nanoseconds for the part of a result that is of a part of the group. */
+  private val Part: Double = 50
 
   /** How much faster it is to merge a record that lies where it is wanted than one that has to be found in a table. */
   private val InPlace: Double = 5

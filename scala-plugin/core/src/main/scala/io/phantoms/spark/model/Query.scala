@@ -31,8 +31,14 @@ final case class KeyAttribute(name: String, bits: Int, kind: KeyKind = KeyKind.G
  * @param keys its grouping, ordinals into the workload's attributes
  * @param window None: all rows at once
  * @param predicate ordinal of its predicate; None: all rows
+ * @param masks different parts of a group that its results tell apart
  */
-final case class Query(keys: BitSet, window: Option[PeriodicWindow] = None, predicate: Option[Int] = None) {
+final case class Query(
+    keys: BitSet,
+    window: Option[PeriodicWindow] = None,
+    predicate: Option[Int] = None,
+    masks: Int = 0
+) {
 
   /** Whether it is a grouping of all rows, and nothing else. */
   def isPlain: Boolean = window.isEmpty && predicate.isEmpty

@@ -147,7 +147,8 @@ object PhantomsConf {
     .version(Since).booleanConf.createWithDefault(true)
 
   val PredicatesEnabled = SQLConf.buildConf("spark.phantoms.predicates.enabled")
-    .doc("Whether groupBys of one union that read one input under different filters are shared.")
+    .doc("Whether groupBys of one union that read one input under different filters are shared, " +
+      "and conditional aggregates of one groupBy.")
     .version(Since).booleanConf.createWithDefault(true)
 
   val SampleEnabled = SQLConf.buildConf("spark.phantoms.stats.sample.enabled")

@@ -34,6 +34,7 @@ object Admission {
       Option.when(!settings.multiAggregate && aggregating.size > 1)(Disabled(PhantomsConf.MultiAggregateEnabled.key))
     case Shape.GroupingSetsOf(_) => Option.when(!settings.groupingSets)(Disabled(PhantomsConf.GroupingSetsEnabled.key))
     case Shape.SlidingWindowOf(_) => Option.when(!settings.windows)(Disabled(PhantomsConf.WindowsEnabled.key))
+    case Shape.ConditionalsOf(_) => Option.when(!settings.predicates)(Disabled(PhantomsConf.PredicatesEnabled.key))
   }
 
   /** 3: a workload that was found. */
@@ -41,7 +42,7 @@ object Admission {
     def slides = workload.queries.exists(_.window.nonEmpty)
     def addsFloats = workload.aggregates.exists(a => SharedFunction.of(a.function).exists(_.addsFloats(a.function)))
     val queries = workload.queries.size
-    def filtered = workload.queries.exists(q => q.predicate.nonEmpty || q.fragment.nonEmpty)
+    def filtered = workload.queries.exists(q => q.predicate.nonEmpty || q.fragment.nonEmpty || q.masks.nonEmpty)
     if (!settings.windows && slides) Some(Disabled(PhantomsConf.WindowsEnabled.key))
     else if (!settings.predicates && filtered) Some(Disabled(PhantomsConf.PredicatesEnabled.key))
     else if (settings.exactFloatingPoint && addsFloats) Some(ExactFloatingPoint)

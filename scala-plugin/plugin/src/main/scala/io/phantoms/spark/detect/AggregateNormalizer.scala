@@ -1,6 +1,7 @@
 package io.phantoms.spark.detect
 
 import io.phantoms.spark.detect.DeclineReason._
+import io.phantoms.spark.functions.FilterOrder
 
 import org.apache.spark.sql.catalyst.expressions.{
   And,
@@ -78,6 +79,7 @@ object AggregateNormalizer {
     // A key that is one value for all rows groups nothing: NULL where the set leaves it out, or the set's grouping id.
     val (constant, grouping) = keys.partition(_.expression.foldable)
     val constants = AttributeMap(constant.map(k => k.attribute -> k.expression))
+    val compiled = FilterOrder.isCompiled(parts.functions.map(_.aggregateFunction))
     WorkloadQuery(
       source = source,
       keys = grouping,
@@ -86,7 +88,7 @@ object AggregateNormalizer {
         FunctionSlot(
           call.resultAttribute,
           over.asInstanceOf[AggregateFunction],
-          call.filter.map(onSource)
+          call.filter.map(onSource).map(f => if (compiled) FilterOrder.asExpression(f) else f)
         )
       },
       results = parts.results.map(r => Inlining.substitute(Inlining.withoutAlias(r), constants)),
@@ -99,7 +101,7 @@ object AggregateNormalizer {
   }
 
   /** A condition over the source said in terms of the key slots. */
-  private def onKeys(keys: Seq[KeySlot], condition: Expression): Expression =
+  private[detect] def onKeys(keys: Seq[KeySlot], condition: Expression): Expression =
     keys.find(_.expression.semanticEquals(condition)) match {
       case Some(key) => key.attribute
       case None => condition.mapChildren(onKeys(keys, _))

@@ -13,6 +13,7 @@ object Shape {
   final case class UnionOf(union: Union, aggregating: IndexedSeq[Int]) extends Shape
   final case class GroupingSetsOf(aggregate: Aggregate) extends Shape
   final case class SlidingWindowOf(aggregate: Aggregate) extends Shape
+  final case class ConditionalsOf(aggregate: Aggregate) extends Shape
 
   /** @param limitAbove a limit on rows that stands directly above the operator */
   def of(operator: LogicalPlan, limitAbove: Option[Int]): Option[Shape] = operator match {
@@ -23,6 +24,7 @@ object Shape {
       Option.when(aggregating.nonEmpty)(UnionOf(u, aggregating))
     case a: Aggregate if GroupingSets.under(a.child).isDefined => Some(GroupingSetsOf(a))
     case a: Aggregate if SlidingWindows.mayBeUnder(a.child) => Some(SlidingWindowOf(a))
+    case a: Aggregate if Masks.mayHelp(a) => Some(ConditionalsOf(a))
     case _ => None
   }
 }
@@ -45,12 +47,16 @@ object Detector {
   def candidate(shape: Shape, limitAbove: Option[Int]): Either[DeclineReason, Candidate] = shape match {
     case Shape.UnionOf(union, aggregating) => UnionDetector.detect(union, aggregating, limitAbove)
     case Shape.GroupingSetsOf(aggregate) => ofOne(aggregate)
-    case Shape.SlidingWindowOf(aggregate) => ofOne(aggregate)
+    case Shape.SlidingWindowOf(aggregate) => ofOne(aggregate, Masks.orAsIs)
+    case Shape.ConditionalsOf(aggregate) => ofOne(aggregate, Masks.orAsIs)
   }
 
-  private def ofOne(aggregate: Aggregate): Either[DeclineReason, Candidate] =
+  private def ofOne(
+      aggregate: Aggregate,
+      rewrite: WorkloadQuery => WorkloadQuery = identity
+  ): Either[DeclineReason, Candidate] =
     for {
-      branches <- AggregateNormalizer.branches(aggregate)
+      branches <- AggregateNormalizer.branches(aggregate).map(_.map(rewrite))
       // All sets of one Expand have one source; a filter may have emptied every set.
       base <- branches.headOption.map(_.source).toRight(SingleAggregate)
       _ <- SensitiveSources.readDifferently(Seq(aggregate), base, branches).toLeft(())

@@ -19,7 +19,7 @@ import org.apache.spark.sql.catalyst.expressions.{
 }
 import org.apache.spark.sql.catalyst.optimizer.BooleanSimplification
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
-import org.apache.spark.sql.types.BooleanType
+import org.apache.spark.sql.types.{ArrayType, BooleanType, DataType, DoubleType, FloatType, StructType}
 
 /**
  * GroupBys over one input under different filters. Each reads rows that any of them wants, and whether a row satisfies
@@ -119,6 +119,33 @@ private[detect] object Predicates extends PredicateHelper {
   }
 
   private val MostSimplified = 20
+
+  private def holdsNoFloat(t: DataType): Boolean = t match {
+    case FloatType | DoubleType | _: StructType | _: ArrayType => false
+    case _ => true
+  }
+
+  /**
+   * What a condition says about grouping keys holds for whole groups, and is asked of these: the query under that, and
+   * what is left to ask of rows. Where something may fail, the rows that it sees are those of the condition.
+   */
+  def onGroups(query: WorkloadQuery, condition: Expression): (WorkloadQuery, Option[Expression]) = {
+    val failing = ExpressionCost.canFail(condition) || query.inputs.exists(ExpressionCost.canFailOnInput)
+    // Zeros of both signs, and all NaN, are one group: what is said of one of them need not hold for the other.
+    val keys = query.keys.filter(k => holdsNoFloat(k.expression.dataType))
+    val attributes = AttributeSet(keys.map(_.attribute))
+    val conjuncts = splitConjunctivePredicates(condition)
+      .map(c => c -> AggregateNormalizer.onKeys(keys, c))
+    val (groups, rows) = conjuncts.partition { case (_, c) =>
+      c.references.nonEmpty && c.references.subsetOf(attributes)
+    }
+    if (failing || groups.isEmpty) (query, Some(condition))
+    else
+      (
+        query.copy(having = WorkloadBuilder.both(groups.map(_._2).reduceOption(And(_, _)), query.having)),
+        rows.map(_._1).reduceOption(And(_, _))
+      )
+  }
 
   /** A groupBy of the rows that satisfy a condition, as one of rows of which some do not. */
   def under(query: WorkloadQuery, condition: Expression): WorkloadQuery =

@@ -35,9 +35,24 @@ private[detect] object Shards {
   /** Predicates of one grouping from which on they are bits of a signature. */
   private val FewestBits = 3
 
-  /** A groupBy over an input, and the condition that its rows meet. */
-  final case class Filtered(query: WorkloadQuery, condition: Option[Expression]) {
+  /**
+   * A groupBy over an input, and the condition that its rows meet.
+   *
+   * @param read the condition of rows that it reads: these, and others of groups that are no result
+   */
+  final case class Filtered(query: WorkloadQuery, condition: Option[Expression], read: Option[Expression]) {
     def predicate: Expression = condition.getOrElse(Literal.TrueLiteral)
+  }
+
+  object Filtered {
+
+    /** With what its filter says about whole groups asked of these. */
+    def apply(query: WorkloadQuery, filter: Option[Expression]): Filtered = filter match {
+      case None => Filtered(query, None, None)
+      case Some(c) =>
+        val (under, condition) = Predicates.onGroups(query, c)
+        Filtered(under, condition, filter)
+    }
   }
 
   private def shape(query: WorkloadQuery): Option[WindowShape] =
@@ -97,13 +112,14 @@ private[detect] object Shards {
       val (queries, rows) =
         if (isFragmented(part)) fragmented(part, parts.size == 1)
         else (part.map(f => f.condition.fold(f.query)(Predicates.under(f.query, _))), Predicates.hull(conditions(part)))
-      (part.zip(queries), if (part.exists(_.condition.isEmpty)) None else rows)
+      (part.zip(queries), if (part.exists(_.read.isEmpty)) None else rows)
     }
     val pairs = made.flatMap(_._1)
     // Few conditions are asked as they are: the source may know what to do with them. Of many it learns what they have in
     // common, and who wants which row is known by the signature first.
     val few =
-      if (all.map(_.predicate.canonicalized).distinct.size > MostKeys) None else Predicates.hull(conditions(all))
+      if (conditions(all).flatten.map(_.canonicalized).distinct.size > MostKeys) None
+      else Predicates.hull(conditions(all))
     val rows = few.orElse {
       val any = if (made.exists(_._2.isEmpty)) None else made.flatMap(_._2).reduceOption(Or(_, _))
       WorkloadBuilder.both(Predicates.columnHull(conditions(all)), any)
@@ -111,7 +127,7 @@ private[detect] object Shards {
     (all.map(f => pairs.collectFirst { case (of, q) if of eq f => q }.get), rows)
   }
 
-  private def conditions(of: Seq[Filtered]): Seq[Option[Expression]] = of.map(_.condition)
+  private def conditions(of: Seq[Filtered]): Seq[Option[Expression]] = of.map(_.read)
 
   /** @param alone whether the rows that these take are all that there are */
   private def fragmented(part: Seq[Filtered], alone: Boolean): (Seq[WorkloadQuery], Option[Expression]) = {

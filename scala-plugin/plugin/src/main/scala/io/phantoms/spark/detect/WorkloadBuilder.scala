@@ -33,8 +33,8 @@ object WorkloadBuilder {
       () => keys.flatMap(k => Eligibility.key(inlined(k))).headOption,
       () => inputs.flatMap(i => Eligibility.expression(inlined(i), "an aggregate's input")).headOption,
       () => queries.flatMap(b => b.results ++ b.having).flatMap(Eligibility.expression(_, "a result")).headOption,
-      // Windows are shared among themselves.
-      () => Option.when(queries.size < 2 && queries.forall(_.window.isEmpty))(SingleAggregate)
+      // Windows are shared among themselves, and so are the aggregates of one groupBy over parts of its groups.
+      () => Option.when(queries.size < 2 && queries.forall(q => q.window.isEmpty && q.masks.isEmpty))(SingleAggregate)
     )
     reasons.flatMap(_.apply()).nextOption() match {
       case Some(reason) => Left(reason)
@@ -71,7 +71,8 @@ object WorkloadBuilder {
 
   /** The query with results of the types that its consumer puts out. */
   private def puttingOut(query: WorkloadQuery, output: Seq[Attribute]): Either[DeclineReason, WorkloadQuery] = {
-    val own = AttributeSet(query.keys.map(_.attribute) ++ query.functions.map(_.attribute))
+    val computed = if (query.masks.isEmpty) query.functions.map(_.attribute) else query.masks.map(_.attribute)
+    val own = AttributeSet(query.keys.map(_.attribute) ++ computed)
     val typed = query.results.zip(output).map { case (r, o) => ofType(r, o) }
     if (query.results.size != output.size || (query.results ++ query.having).exists(!_.references.subsetOf(own)))
       Left(UnsupportedShape("a result that is neither grouped nor aggregated"))

@@ -38,6 +38,15 @@ final case class WindowSlot(key: Attribute, range: Long, slide: Long, start: Lon
 final case class FragmentSlot(signature: Attribute, bit: Int)
 
 /**
+ * The result of a function over a part of a group.
+ *
+ * @param attribute by which [[WorkloadQuery.results]] refer to it
+ * @param function the attribute of the function
+ * @param bit of the fragments that it is over; None: all of the group
+ */
+final case class MaskSlot(attribute: Attribute, function: Attribute, bit: Option[FragmentSlot])
+
+/**
  * One groupBy in a normal form: what [[AggregateNormalizer]] makes of a plain Aggregate and of each grouping set. It is
  * found over an input of its own; in a [[Workload]] it is over the one that all queries share.
  *
@@ -52,6 +61,9 @@ final case class FragmentSlot(signature: Attribute, bit: Int)
  * @param window windows that it is asked about; None: all rows at once
  * @param predicate the key that says of a group whether its rows are wanted; None: all are
  * @param fragment the bit of a key that says so
+ * @param masks not empty: each function is wanted of parts of a group, and these, not the functions, are what `results` refer
+ *   to; they are put together from the group's fragments
+ * @param asked the functions as plain Spark computes them, where `masks` take their place
  */
 final case class WorkloadQuery(
     source: LogicalPlan,
@@ -65,7 +77,9 @@ final case class WorkloadQuery(
     everyRow: Seq[Attribute] = Nil,
     window: Option[WindowSlot] = None,
     predicate: Option[Attribute] = None,
-    fragment: Option[FragmentSlot] = None
+    fragment: Option[FragmentSlot] = None,
+    masks: Seq[MaskSlot] = Nil,
+    asked: Seq[FunctionSlot] = Nil
 ) {
 
   /** Everything evaluated on a row of [[source]]. */

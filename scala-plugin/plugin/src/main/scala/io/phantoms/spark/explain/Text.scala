@@ -81,8 +81,9 @@ object Text {
 
   /** Different predicates of the queries; none is not one. */
   private[explain] def predicates(s: Shared): Int = {
-    val bits = s.workload.queries.indices.flatMap(s.workload.fragmentOf).distinct.size
-    bits + s.workload.predicates.size
+    val queries = s.workload.queries.indices
+    val bits = queries.flatMap(s.workload.fragmentOf) ++ queries.flatMap(s.workload.masksOf).flatMap(_._2)
+    bits.distinct.size + s.workload.predicates.size
   }
 
   private def windows(s: Shared): Option[String] = {

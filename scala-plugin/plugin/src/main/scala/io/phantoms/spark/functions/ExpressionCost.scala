@@ -47,6 +47,19 @@ object ExpressionCost {
     case _ => false
   }
 
+  private def divides(e: Expression): Boolean = e match {
+    case _: Divide | _: IntegralDivide | _: Remainder | _: Pmod => true
+    case _ => false
+  }
+
+  /** Neither zero nor what takes the smallest number out of its range. */
+  private def isDivisor(e: Expression): Boolean = e match {
+    case Literal(n: Number, _) => n.doubleValue != 0 && n.doubleValue != -1
+    case _ => false
+  }
+
+  private def isNumber(t: DataType): Boolean = isPrimitive(t) || t.isInstanceOf[DecimalType]
+
   /** Whether what an aggregate function reads may fail, or its own condition; adding up apart. */
   def canFailOnInput(e: Expression): Boolean = e match {
     case f: AggregateFunction => f.children.exists(canFail)
@@ -61,7 +74,8 @@ object ExpressionCost {
     case _: KnownFloatingPointNormalized | _: NormalizeNaNAndZero => false
     case _: SignatureWords | _: SignatureWord | _: SignatureBit => false
     case _: Add | _: Subtract | _: Multiply | _: Abs | _: UnaryMinus => !isFloating(e.dataType)
-    case c: Cast => !(isPrimitive(c.dataType) && Cast.canUpCast(c.child.dataType, c.dataType))
+    case d: BinaryArithmetic if isPrimitive(d.dataType) && divides(d) => !isDivisor(d.right)
+    case c: Cast => !(isNumber(c.dataType) && Cast.canUpCast(c.child.dataType, c.dataType))
     case _ => true
   }
 }

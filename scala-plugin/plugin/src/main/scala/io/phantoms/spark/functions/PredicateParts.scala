@@ -27,7 +27,7 @@ private[functions] final case class PredicateParts(
     rest: Seq[PredicateParts.Rest]
 )
 
-private[functions] object PredicateParts extends PredicateHelper {
+private[functions] object PredicateParts {
 
   /** An expression and the comparisons with it; what a value says of them takes long to write down. */
   final class Lookup(val subject: Expression, made: => PredicateIndex) {
@@ -42,7 +42,7 @@ private[functions] object PredicateParts extends PredicateHelper {
 
   /** Whether a predicate is TRUE, as Spark's filter finds out. */
   def isTrue(predicate: Expression, row: InternalRow): Boolean =
-    splitConjunctivePredicates(predicate).forall(_.eval(row) == true)
+    FilterOrder.parts(predicate).forall(_.eval(row) == true)
 
   /** A part of a predicate over one expression and constants only. */
   private final case class Comparison(predicate: Int, subject: Expression, condition: Expression)
@@ -71,7 +71,7 @@ private[functions] object PredicateParts extends PredicateHelper {
 
   private def taken(predicate: Expression, ordinal: Int): Taken = {
     def comparison(e: Expression): Option[Comparison] = subjectOf(e).map(Comparison(ordinal, _, e))
-    val parts = splitConjunctivePredicates(predicate).filterNot(_ == Literal.TrueLiteral)
+    val parts = FilterOrder.parts(predicate).filterNot(_ == Literal.TrueLiteral)
     val (sure, failing) = parts.span(!ExpressionCost.canFail(_))
     val (early, other) = sure.partitionMap(e => comparison(e).toLeft(e))
     val late = failing.headOption.flatMap(comparison)

@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   ExpressionEquals
 }
 import org.apache.spark.sql.catalyst.expressions.aggregate.DeclarativeAggregate
+import org.apache.spark.sql.internal.SQLConf
 
 import io.phantoms.spark.functions.{ExpressionCost, RowValue, WideTotal}
 import io.phantoms.spark.spec.AggregateSpec
@@ -49,26 +50,32 @@ private[rewrite] object CommonInputs {
         case c: ConditionalExpression => c.alwaysEvaluatedInputs.flatMap(written)
         case other => other.children.flatMap(written)
       }
-    // A filtered function's part that plain Spark evaluates whatever its filter says: found in each aggregate on its own.
-    val unfiltered =
-      if (!SharedAggregates.wholeStage) Nil
+    // What plain Spark takes out of the functions of an aggregate, whatever their filters say, and whatever stands before
+    // it in a condition.
+    val takenOut =
+      if (!SharedAggregates.wholeStage || !SQLConf.get.subexpressionEliminationEnabled) Nil
       else queries.distinct.flatMap { functions =>
         val own = new EquivalentExpressions
         functions.foreach(a => plain(aggregates(a)).updateExpressions.foreach(own.addExprTree(_)))
         own.getCommonSubexpressions
       }
-    val all = new EquivalentExpressions
-    keys.foreach(all.addExprTree(_))
-    aggregates.flatMap(_.filter).foreach(all.addExprTree(_))
-    for (a <- aggregates; _ <- 0 until math.min(2, roots) if a.filter.isEmpty) {
-      a.function.updateExpressions.foreach(all.addExprTree(_))
+    def expressions(skipForShortcut: Boolean): EquivalentExpressions = {
+      val all = new EquivalentExpressions(skipForShortcut)
+      keys.foreach(all.addExprTree(_))
+      aggregates.flatMap(_.filter).foreach(all.addExprTree(_))
+      for (a <- aggregates; _ <- 0 until math.min(2, roots) if a.filter.isEmpty) {
+        a.function.updateExpressions.foreach(all.addExprTree(_))
+      }
+      all
     }
-    val filtered = new EquivalentExpressions
-    aggregates.filter(_.filter.nonEmpty).foreach(plain(_).updateExpressions.foreach(filtered.addExprTree(_)))
-    val common = (all.getCommonSubexpressions ++ unfiltered).flatMap(written).filter { e =>
-      // What costs next to nothing is left where it is, unless its errors are to be raised before a filter.
-      !ExpressionCost.isCheap(e) || (filtered.getExprState(e).isDefined && ExpressionCost.canFail(e))
-    }.distinctBy(ExpressionEquals(_)).sortBy(_.height)
+    // Something that may fail behind something that keeps it from it has to stay there.
+    val sure = expressions(skipForShortcut = true)
+    val shared = expressions(skipForShortcut = false).getCommonSubexpressions
+      .filter(e => !ExpressionCost.canFail(e) || sure.getExprState(e).isDefined)
+    // What costs next to nothing is left where it is, unless plain Spark raises its errors before.
+    val common = (shared.flatMap(written).filterNot(ExpressionCost.isCheap) ++
+      takenOut.flatMap(written).filter(e => ExpressionCost.canFail(e) || !ExpressionCost.isCheap(e)))
+      .distinctBy(ExpressionEquals(_)).sortBy(_.height)
     val values = common.zipWithIndex.map { case (e, i) =>
       ExpressionEquals(e) -> RowValue(i, e.dataType, e.nullable)
     }.toMap

@@ -8,10 +8,19 @@ import org.apache.spark.sql.types.{BinaryType, IntegerType}
 
 import io.phantoms.spark.detect.{DeclineReason, Workload}
 import io.phantoms.spark.functions.{RowValue, StaysIf}
-import io.phantoms.spark.model.{Configuration, Problem}
+import io.phantoms.spark.model.{Configuration, KeyKind, Problem}
 import io.phantoms.spark.physical.{SharedExchange, SharedMerge, TierExchange}
 import io.phantoms.spark.shims.SparkInternals
-import io.phantoms.spark.spec.{AggregateSpec, FragmentSpec, KeySpec, QuerySpec, RelationSpec, SharedSpec, WindowSpec}
+import io.phantoms.spark.spec.{
+  AggregateSpec,
+  FragmentSpec,
+  KeySpec,
+  MaskedSpec,
+  QuerySpec,
+  RelationSpec,
+  SharedSpec,
+  WindowSpec
+}
 import io.phantoms.spark.stats.StatisticsProvider
 
 /**
@@ -59,15 +68,19 @@ object SharedAggregates {
     val queries = workload.queries.zipWithIndex.map { case (q, i) =>
       QuerySpec(
         configuration.relations.indexWhere(_.queries.contains(i)),
-        q.results.map(functions.bound(i, _)),
+        if (q.masks.isEmpty) q.results.map(functions.bound(i, _)) else Nil,
         q.having.map(functions.bound(i, _)),
         q.rowOnEmptyInput,
         overVariables = q.rowOnEmptyInput && wholeStage,
         window = q.window.map(w => WindowSpec(workload.sliceOf(i).get, w.range, w.slide, w.start)),
         fragment = workload.fragmentOf(i).map { case (key, bit) => FragmentSpec(key, bit) }
       )
+    }.zipWithIndex.map { case (q, i) =>
+      if (workload.queries(i).masks.isEmpty) q else masked(q, workload, i, functions)
     }
-    val compiled = keys ++ queries.flatMap(q => q.results ++ q.having) ++
+    val compiled = keys ++
+      queries.flatMap(q => q +: q.masked.toSeq.flatMap(_.values)).flatMap(q => q.results ++ q.having) ++
+      queries.flatMap(_.masked).flatMap(_.results) ++
       functions.aggregates.flatMap(a => a.function +: a.filter.toSeq)
     compiled.flatMap(notCompiled).headOption match {
       case Some(e) => scala.Left(DeclineReason.UnsupportedShape(s"${e.prettyName} has no generated code"))
@@ -75,6 +88,36 @@ object SharedAggregates {
           plans(workload, problem, configuration, notation, columns, keys, functions.aggregates, queries)
         )
     }
+  }
+
+  /** A query whose results are put together from values of parts of its groups. */
+  private def masked(
+      query: QuerySpec,
+      workload: Workload,
+      ordinal: Int,
+      functions: ExecutedAggregates
+  ): QuerySpec = {
+    val asked = workload.queries(ordinal)
+    val keys =
+      asked.keys.filterNot(k => workload.kinds(workload.keysOf(ordinal)(asked.keys.indexOf(k))) == KeyKind.Signature)
+    val masks = workload.masksOf(ordinal)
+    val valued = masks.map(_._1).distinctBy(_.exprId)
+    val values = keys.map(_.attribute) +: valued.map(Seq(_))
+    val slots = masks.map { case (function, bit) =>
+      (1 + valued.indexWhere(_.exprId == function.exprId), bit.map { case (key, bit) => FragmentSpec(key, bit) })
+    }
+    val read = keys.map(_.attribute) ++ asked.masks.map(_.attribute)
+    val ordinals = AttributeMap(read.zipWithIndex.map { case (a, i) => a -> BoundReference(i, a.dataType, a.nullable) })
+    val plain = query.copy(results = Nil)
+    plain.copy(masked =
+      Some(
+        MaskedSpec(
+          values.map(of => plain.copy(results = of.map(functions.bound(ordinal, _)))).toIndexedSeq,
+          slots.toIndexedSeq,
+          asked.results.map(_.transform { case a: Attribute => ordinals.getOrElse(a, a) })
+        )
+      )
+    )
   }
 
   private def notCompiled(e: Expression): Option[Expression] = e.find {
@@ -125,7 +168,7 @@ object SharedAggregates {
       if (AttributeSet(rows.output) == needed) rows
       else Project(rows.output.filter(needed.contains), rows)
     // What ships is told no result column: consumers that read different ones still share one exchange.
-    val shipping = spec.copy(queries = spec.queries.map(_.copy(results = Nil, having = None)))
+    val shipping = spec.copy(queries = spec.queries.map(_.copy(results = Nil, having = None, masked = None)))
     val exchange = SharedExchange(inputs, steps, shipping, blocks(), base)
     val tier = Option.when(configuration.hasSecondTier) {
       val between = shipping.copy(relations = stages.tier, numPartitions = stages.partitions(stages.secondMerge))

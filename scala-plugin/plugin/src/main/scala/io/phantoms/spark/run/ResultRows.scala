@@ -1,7 +1,7 @@
 package io.phantoms.spark.run
 
 import io.phantoms.spark.model.KeyKind
-import io.phantoms.spark.run.kernel.{HftaKernel, SortedGroups, WindowCombiner}
+import io.phantoms.spark.run.kernel.{GroupParts, HftaKernel, SortedGroups, WindowCombiner}
 import io.phantoms.spark.spec.SharedSpec
 
 import org.apache.spark.sql.catalyst.InternalRow
@@ -38,7 +38,7 @@ private[spark] final class ResultRows(spec: SharedSpec, kernel: HftaKernel) exte
     val slice = spec.queries(query).window.fold(-1)(w => layout.keyPlace(w.slice)._1)
     // Whatever signature it is of, a word of one does not tell results apart.
     val signatures =
-      if (fragment.isEmpty) Set.empty[Int]
+      if (fragment.isEmpty && spec.queries(query).masked.isEmpty) Set.empty[Int]
       else layout.keys.filter(k => spec.keys(k).kind == KeyKind.Signature && spec.keys(k).dataType == LongType)
         .map(layout.keyPlace(_)._1).toSet
     val flags = (0 until layout.flagWords).map(w => w -> layout.keyMask(w)).filter(_._2 != 0)
@@ -64,11 +64,25 @@ private[spark] final class ResultRows(spec: SharedSpec, kernel: HftaKernel) exte
       case Some(w) =>
         val windows = new WindowCombiner(kernel, relation, groups, w.range, w.slide, w.start)
         new ResultRows.WindowRows(kernel, query, windows)
+      case None if spec.queries(query).masked.nonEmpty => maskedRows(query, relation, groups)
       case None =>
         val rows = new ResultRows.GroupRows(kernel, query, groups)
         if (!spec.queries(query).rowOnEmptyInput) rows
         else rows ++ Iterator(query).filterNot(_ => rows.hasGroup).flatMap(emptyRow(_, relation))
     }
+
+  private def maskedRows(query: Int, relation: Int, groups: SortedGroups): Iterator[InternalRow] = {
+    val masked = spec.queries(query).masked.get
+    val bits = masked.slots.flatMap(_._2).distinct
+    val parts = new GroupParts(
+      kernel,
+      relation,
+      groups,
+      bits.map(b => spec.layouts(relation).keyPlace(b.signature)._1).toArray,
+      bits.map(_.bit).toArray
+    )
+    new MaskedRows(kernel, spec.valuesOf(query), masked, parts, spec.queries(query).rowOnEmptyInput)
+  }
 
   private def emptyRow(query: Int, relation: Int): Iterator[InternalRow] = {
     val record = new Array[Long](strides(relation))
@@ -83,10 +97,10 @@ private[spark] final class ResultRows(spec: SharedSpec, kernel: HftaKernel) exte
   }
 }
 
-private object ResultRows {
+private[run] object ResultRows {
 
   /** Rows one after the other, of which some may not hold the query's condition. */
-  private abstract class Rows(kernel: HftaKernel) extends Iterator[InternalRow] {
+  abstract class Rows(kernel: HftaKernel) extends Iterator[InternalRow] {
     private var row: UnsafeRow = _
 
     /** Whether there was one more; [[made]] is its row then, or null. */

@@ -68,6 +68,20 @@ final case class WindowSpec(slice: Int, range: Long, slide: Long, start: Long)
 final case class FragmentSpec(signature: Int, bit: Int)
 
 /**
+ * Result rows of which each column may be of a part of the group.
+ *
+ * @param values what is made of a record of the relation: the keys in the first one's columns; each other one has one
+ *   column, the result of a function
+ * @param slots what of which fragments: an ordinal into `values`, and whose bit they have; None: all of the group
+ * @param results one per output column over `BoundReference`s: keys first, then `slots`
+ */
+final case class MaskedSpec(
+    values: IndexedSeq[QuerySpec],
+    slots: IndexedSeq[(Int, Option[FragmentSpec])],
+    results: Seq[Expression]
+)
+
+/**
  * One query's result rows.
  *
  * @param relation the relation that answers it
@@ -77,6 +91,7 @@ final case class FragmentSpec(signature: Int, bit: Int)
  * @param overVariables whether Spark's own plan holds the totals of this query in variables, not in a row
  * @param window windows for which its results are asked
  * @param fragment groups of which its results are put together; None: all
+ * @param masked what its results are put together from, instead of `results`
  */
 final case class QuerySpec(
     relation: Int,
@@ -85,11 +100,12 @@ final case class QuerySpec(
     rowOnEmptyInput: Boolean,
     overVariables: Boolean = false,
     window: Option[WindowSpec] = None,
-    fragment: Option[FragmentSpec] = None
+    fragment: Option[FragmentSpec] = None,
+    masked: Option[MaskedSpec] = None
 ) {
 
   /** Whether its results are put together from several groups each. */
-  def combines: Boolean = window.nonEmpty || fragment.nonEmpty
+  def combines: Boolean = window.nonEmpty || fragment.nonEmpty || masked.nonEmpty
 }
 
 /**
@@ -116,6 +132,13 @@ final case class SharedSpec(
   @transient lazy val slots: IndexedSeq[AttributeReference] = aggregates.flatMap(_.buffers)
 
   @transient lazy val layouts: IndexedSeq[RecordLayout] = relations.map(new RecordLayout(this, _))
+
+  /** All that is made of records: rows of queries first, then the values that rows of some are put together from. */
+  @transient lazy val emitted: IndexedSeq[QuerySpec] = queries ++ queries.flatMap(_.masked).flatMap(_.values)
+
+  /** The first of a query's values in [[emitted]]. */
+  def valuesOf(query: Int): Int =
+    queries.size + queries.take(query).flatMap(_.masked).map(_.values.size).sum
 
   /** Ordinals of the inputs that these functions read, ascending. */
   def inputsOf(functions: Seq[Int]): Seq[Int] = functions.map(aggregates)

@@ -9,14 +9,14 @@ import io.phantoms.spark.decide.Shared
 import io.phantoms.spark.explain.Explanations
 import io.phantoms.spark.integration.PluginSession
 import io.phantoms.spark.model.{Machine, MachineConstants}
+import io.phantoms.spark.oracle.EverySecondTest
 import io.phantoms.spark.physical.SharedMergeExec
 import io.phantoms.spark.stats.supplied.StatisticsException
 
 import org.json4s._
 import org.json4s.jackson.JsonMethods
-import org.scalatest.funsuite.AnyFunSuite
 
-final class CalibratorSuite extends AnyFunSuite with PluginSession {
+final class CalibratorSuite extends EverySecondTest with PluginSession {
   private lazy val scratch: String = Files.createTempDirectory("phantoms-calibrator").toString
 
   private def calibrate(rows: Long): JValue = JsonMethods.parse(CalibrateApi.calibrateJson(spark, rows, 1, 7, scratch))

@@ -214,6 +214,18 @@ class DetectorSuite extends AnyFunSuite with DetectionTestSession {
       "a signature"
     ),
     Found(
+      "filters on what is grouped by",
+      "select a, count(*) n from t where a > 1 group by a union all select a, count(*) from t where a < 2 and a is not null group by a union all select a, count(*) from t where a = 0 and c > 2 group by a",
+      "a",
+      "a",
+      "a (isnotnull(c) and (c > 2)) <=> true"
+    ),
+    Found(
+      "conditional aggregates",
+      s"select a, ${(1 to 8).map(i => s"count_if(c > $i) n$i, sum(if(c < $i, c, 0)) s$i").mkString(", ")}, max(b) from t group by a",
+      "a signature"
+    ),
+    Found(
       "a filter that may fail",
       "select a, count(*) n from t where c <> 0 and 1 div c > 1 group by a union all select a, count(*) from t where c > 2 group by a",
       "a signature",
@@ -385,7 +397,8 @@ class DetectorSuite extends AnyFunSuite with DetectionTestSession {
 
   private def sorted(set: String): String = {
     // Names may contain blanks: keys are told apart by the names that occur in the table of cases.
-    val known = Seq("cast(a as bigint)", "cast(c as int)", "length(b)", "a + 1", "s.u")
+    val known =
+      Seq("cast(a as bigint)", "cast(c as int)", "length(b)", "a + 1", "s.u", "(isnotnull(c) and (c > 2)) <=> true")
     val (named, rest) = known.foldLeft((Seq.empty[String], set)) { case ((ns, r), k) =>
       if (r.contains(k)) (ns :+ k, r.replace(k, "")) else (ns, r)
     }

@@ -5,6 +5,7 @@ import io.phantoms.spark.functions.SignatureWord
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.catalyst.expressions.{
   Alias,
+  And,
   Attribute,
   AttributeMap,
   BitwiseAnd,
@@ -13,7 +14,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   Literal,
   ShiftRight
 }
-import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
+import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, AggregateFunction}
 import org.apache.spark.sql.catalyst.expressions.aggregate.Complete
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LogicalPlan, Project, Union}
 import org.apache.spark.sql.execution.QueryExecution
@@ -37,17 +38,26 @@ object WorkloadOracle {
   }
 
   private def query(workload: Workload, query: WorkloadQuery): LogicalPlan = {
-    val signature = query.fragment.map(f => query.keys.find(_.attribute.exprId == f.signature.exprId).get.expression)
-    // Of a signature a query knows one bit, and groups by none.
-    val keys = query.keys.filterNot(k => signature.isDefined && k.expression.isInstanceOf[SignatureWord])
+    def has(f: FragmentSlot): Expression = {
+      val signature = query.keys.find(_.attribute.exprId == f.signature.exprId).get.expression
+      EqualTo(BitwiseAnd(ShiftRight(signature, Literal(f.bit)), Literal(1L)), Literal(1L))
+    }
+    // Of a signature a query knows bits, and groups by none.
+    val isFragmented = query.fragment.nonEmpty || query.masks.nonEmpty
+    val keys = query.keys.filterNot(k => isFragmented && k.expression.isInstanceOf[SignatureWord])
       .map(k => k.attribute -> Alias(k.expression, "key")())
-    val functions = query.functions.map { f =>
-      f.attribute -> Alias(AggregateExpression(f.function, Complete, isDistinct = false, filter = f.filter), "result")()
+    def result(f: FunctionSlot, part: Option[FragmentSlot]) = {
+      val filter = (f.filter ++ part.map(has)).reduceOption(And(_, _))
+      // Each with buffers of its own.
+      val function = f.function.clone().asInstanceOf[AggregateFunction]
+      Alias(AggregateExpression(function, Complete, isDistinct = false, filter = filter), "result")()
     }
-    val rows = query.fragment.fold(workload.base) { f =>
-      val bit = BitwiseAnd(ShiftRight(signature.get, Literal(f.bit)), Literal(1L))
-      Filter(EqualTo(bit, Literal(1L)), workload.base)
-    }
+    val functions =
+      if (query.masks.isEmpty) query.functions.map(f => f.attribute -> result(f, None))
+      else query.masks.map { m =>
+        m.attribute -> result(query.functions.find(_.attribute.exprId == m.function.exprId).get, m.bit)
+      }
+    val rows = query.fragment.fold(workload.base)(f => Filter(has(f), workload.base))
     val input = Project(workload.base.output ++ keys.map(_._2), rows)
     val grouping =
       if (keys.isEmpty && !query.rowOnEmptyInput) Seq(Literal("no row from no input")) else keys.map(_._2.toAttribute)

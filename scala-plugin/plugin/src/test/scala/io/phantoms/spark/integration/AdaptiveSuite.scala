@@ -1,12 +1,12 @@
 package io.phantoms.spark.integration
 
+import io.phantoms.spark.oracle.EverySecondTest
 import io.phantoms.spark.physical.LftaExec
 
 import org.apache.spark.sql.SparkSessionExtensions
-import org.scalatest.funsuite.AnyFunSuite
 
 /** Tables that do not reduce are passed by and tried again; second chances; both leave answers as they are. */
-final class AdaptiveSuite extends AnyFunSuite with PluginSession {
+final class AdaptiveSuite extends EverySecondTest with PluginSession {
   override protected def extensions: SparkSessionExtensions => Unit = Variants.extensions
 
   private val rows = 150000

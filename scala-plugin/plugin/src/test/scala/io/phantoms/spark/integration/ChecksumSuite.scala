@@ -1,18 +1,18 @@
 package io.phantoms.spark.integration
 
+import io.phantoms.spark.oracle.EverySecondTest
 import io.phantoms.spark.physical.BlockExchange
 
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.classic.DataFrame
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.exchange.{ReusedExchangeExec, ShuffleExchangeExec}
-import org.scalatest.funsuite.AnyFunSuite
 
 /**
  * Which exchanges go without Spark's row-based checksums: those of blocks that may differ though their groups do not. All
  * others keep them, and so the rows of a task that runs again over other input never mix with those of the first run.
  */
-final class ChecksumSuite extends AnyFunSuite with PluginSession {
+final class ChecksumSuite extends EverySecondTest with PluginSession {
   override protected def extensions: SparkSessionExtensions => Unit = Variants.extensions
 
   // Joins are shuffled.

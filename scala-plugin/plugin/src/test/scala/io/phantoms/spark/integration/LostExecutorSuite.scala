@@ -4,6 +4,7 @@ import java.io.File
 import java.nio.file.{Files, Path}
 
 import io.phantoms.spark.Turns
+import io.phantoms.spark.oracle.EverySecondTest
 
 import org.apache.spark.{FetchFailed, SparkException}
 import org.apache.spark.rdd.RDD
@@ -11,13 +12,12 @@ import org.apache.spark.scheduler._
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic.DataFrame
-import org.scalatest.funsuite.AnyFunSuite
 
 /**
  * An executor goes between two tasks of the merge, and what its map tasks had shipped goes with it: some reduce tasks have
  * read the first edition, the others read the second. Fact 7: were that one different, Spark would abort the job.
  */
-final class LostExecutorSuite extends AnyFunSuite with ClusterSession {
+final class LostExecutorSuite extends EverySecondTest with ClusterSession {
   import ClusterSession._
   import LostExecutorSuite._
 

@@ -2,6 +2,7 @@ package io.phantoms.spark.integration
 
 import io.phantoms.spark.api.StatsApi
 import io.phantoms.spark.conf.PlanningMemory
+import io.phantoms.spark.oracle.EverySecondTest
 import io.phantoms.spark.rewrite.PhantomsRule
 import io.phantoms.spark.stats.input.InputIdentity
 import io.phantoms.spark.stats.observed.{ObservationStore, ObservedInput, ObservedKey}
@@ -10,10 +11,9 @@ import io.phantoms.spark.stats.sampled.{InputSample, PartitionSample, SampleCach
 import org.apache.spark.sql.classic.{DataFrame, SparkSession}
 import org.apache.spark.util.SizeEstimator
 import org.scalatest.BeforeAndAfterEach
-import org.scalatest.funsuite.AnyFunSuite
 
 /** What stays in memory between plans, as [[SizeEstimator]] finds it, beside the bounds and what is said to be held. */
-class PlanningMemorySuite extends AnyFunSuite with PluginSession with BeforeAndAfterEach {
+class PlanningMemorySuite extends EverySecondTest with PluginSession with BeforeAndAfterEach {
   private val keys = (0 until 8).map(i => s"k$i")
   private val sampleBytes = 40000L * keys.size * 8
 

@@ -1,13 +1,13 @@
 package io.phantoms.spark.integration
 
 import io.phantoms.spark.Turns
+import io.phantoms.spark.oracle.EverySecondTest
 
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
-import org.scalatest.funsuite.AnyFunSuite
 
 /** The same rows whatever the session says about execution, and whatever the input comes from. */
-final class SettingsSuite extends AnyFunSuite with PluginSession {
+final class SettingsSuite extends EverySecondTest with PluginSession {
   private var asked = 0
 
   /** A union and grouping sets, one of them with a condition: which one takes turns. */

@@ -3,14 +3,14 @@ package io.phantoms.spark.integration
 import java.util.Arrays
 
 import io.phantoms.spark.Turns
+import io.phantoms.spark.oracle.EverySecondTest
 
 import org.apache.spark.{TaskContext, TaskKilled}
 import org.apache.spark.scheduler.{SparkListenerTaskEnd, SparkListenerTaskStart}
 import org.apache.spark.sql.Row
-import org.scalatest.funsuite.AnyFunSuite
 
 /** Two attempts at one task at the same time, on either side of the exchange: one of them counts, whichever it is. */
-final class SpeculationSuite extends AnyFunSuite with ClusterSession {
+final class SpeculationSuite extends EverySecondTest with ClusterSession {
   import ClusterSession._
   import SpeculationSuite._
 

@@ -3,7 +3,6 @@ package io.phantoms.spark.oracle
 import io.phantoms.spark.Turns
 
 import org.scalatest.Suite
-import org.scalatest.funsuite.AnyFunSuite
 
 /** The same rows and errors without generated code. Plain Spark's side runs as ever. */
 trait InterpretedVariants extends DifferentialSuite { this: Suite =>
@@ -13,7 +12,7 @@ trait InterpretedVariants extends DifferentialSuite { this: Suite =>
 }
 
 /** Queries over every type, interpreted and not, from batches and rows. */
-class InterpretedSuite extends AnyFunSuite with TakesTurns {
+class InterpretedSuite extends EverySecondTest with TakesTurns {
   override protected def createTables(): Unit = OracleTables.create(spark)
 
   override protected def turns: IndexedSeq[Seq[Variant]] = IndexedSeq(

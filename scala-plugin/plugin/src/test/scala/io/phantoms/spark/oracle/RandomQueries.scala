@@ -8,10 +8,11 @@ import org.apache.spark.sql.types._
 final class RandomQueries(table: RandomTable, random: Random) {
 
   def next(): String = {
-    val query = random.nextInt(6) match {
+    val query = random.nextInt(7) match {
       case 0 if times.nonEmpty => windows()
       case 1 | 2 => sets(random.nextInt(4) > 0)
       case 3 => shards()
+      case 4 => conditionals()
       case _ => union()
     }
     random.nextInt(8) match {
@@ -207,6 +208,32 @@ final class RandomQueries(table: RandomTable, random: Random) {
       s"select ${shown.mkString(", ")} from ${table.view}$where$group" + maybe(6)(" having count(*) > 1")
     }
     branches.mkString(" union all ")
+  }
+
+  /** One groupBy with many aggregates under predicates, in every way to write them. */
+  private def conditionals(): String = {
+    val keys = if (random.nextInt(5) == 0) Vector.empty else some(table.keys, 3).map(keyExpression).distinct
+    val predicates = Vector.fill(8 + random.nextInt(6))(predicate())
+    val numbers = table.columns.filter(_.dataType.isInstanceOf[NumericType])
+    val measures = predicates.map { p =>
+      def number = if (numbers.isEmpty) "1" else pick(numbers).name
+      random.nextInt(7) match {
+        case 0 => s"count_if($p)"
+        case 1 => s"count(*) filter (where $p)"
+        case 2 => s"sum(case when $p then $number else 0 end)"
+        case 3 => s"sum(if($p, 1, 0))"
+        case 4 => s"avg(case when $p then $number end)"
+        case 5 => s"max(${pick(table.keys).name}) filter (where $p)"
+        case _ => s"sum($number) filter (where $p)"
+      }
+    } ++ Vector.fill(random.nextInt(3))(aggregate(pick(families)))
+    val shown = keys.zipWithIndex.map { case (k, i) => s"$k k$i" } ++ measures.zipWithIndex.map { case (m, i) =>
+      s"$m m$i"
+    }
+    val group = if (keys.isEmpty) "" else keys.mkString(" group by ", ", ", "")
+    s"select ${(shown :+ "count(*) cnt").mkString(", ")} from ${table.view}${where()}$group" + maybe(6)(
+      " having count(*) > 1"
+    )
   }
 
   /** Keys are put out as strings, so that branches may have any. */

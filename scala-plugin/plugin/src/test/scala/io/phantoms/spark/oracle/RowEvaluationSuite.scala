@@ -6,13 +6,12 @@ import io.phantoms.spark.Turns
 import io.phantoms.spark.conf.PhantomsConf
 
 import org.apache.spark.sql.functions.udf
-import org.scalatest.funsuite.AnyFunSuite
 
 /**
  * Which expressions are evaluated on which rows, and how often: an error that plain Spark raises is raised, one that plain
  * Spark's plan guards against is not, and what several places read is computed once.
  */
-class RowEvaluationSuite extends AnyFunSuite with DifferentialSuite {
+class RowEvaluationSuite extends EverySecondTest with DifferentialSuite {
   import RowEvaluationSuite._
 
   // In files, read as batches; over a shuffle, read as rows; and with every kernel interpreted.
@@ -84,6 +83,17 @@ class RowEvaluationSuite extends AnyFunSuite with DifferentialSuite {
       "select b, max(10 / z) filter (where z > 0) from t group by b")
   }
 
+  test("what stands behind a condition in several aggregates stays there") {
+    both(
+      "select a k, sum(if(z > 0 and cast(s as int) > 7, 1, 0)) q from t group by a union all " +
+        "select b, sum(if(z > 0 and cast(s as int) > 7, 2, 0)) from t group by b"
+    )
+    both(
+      "select a k, sum(if(z <> 0 and 10 div z > 1, 1, 0)) q from t group by a union all " +
+        "select b, max(if(z <> 0 and 10 div z > 1, 2, 0)) from t group by b"
+    )
+  }
+
   test("what two functions of one aggregate have in common is evaluated before their filters, as by plain Spark") {
     val quotients =
       "select a, b, sum(10 / z) filter (where z > 0), max(10 / z) filter (where z > 0) from t group by cube(a, b)"
@@ -92,6 +102,10 @@ class RowEvaluationSuite extends AnyFunSuite with DifferentialSuite {
     try {
       both(quotients, zero)
       both(one, zero)
+      both(
+        "select a, b, sum(if(z <> 0 and 10 div z > 1, 1, 0)), sum(if(z <> 0 and 10 div z > 2, 1, 0)) from t group by cube(a, b)",
+        zero
+      )
       both(
         "select a, b, sum(v + 1) filter (where z = 4), max(v + 1) filter (where z = 4) from t group by cube(a, b)",
         Some("ARITHMETIC_OVERFLOW")

@@ -7,14 +7,13 @@ import io.phantoms.spark.Turns
 
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.types._
-import org.scalatest.funsuite.AnyFunSuite
 
 /**
  * Sums that leave the range of their type on the way. What plain Spark's additions cannot fail at ours do not, in whatever
  * relations they are made; what they have to fail at ours fail at with the same error. Tables lie in the order in which
  * plain Spark adds them up, so that its answer is always the same.
  */
-class RunningTotalsSuite extends AnyFunSuite with RandomConfigurationSuite with TestsTakeTurns {
+class RunningTotalsSuite extends EverySecondTest with RandomConfigurationSuite with TestsTakeTurns {
   import RunningTotalsSuite._
 
   override protected def turns: IndexedSeq[Seq[Variant]] = {

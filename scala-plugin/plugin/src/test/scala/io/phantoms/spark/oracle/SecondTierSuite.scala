@@ -6,10 +6,9 @@ import io.phantoms.spark.physical.{LftaExec, SharedMergeExec, TierExec}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
-import org.scalatest.funsuite.AnyFunSuite
 
 /** Relations of the second tier, whatever their types: the rows are plain Spark's, and the first shuffle runs once. */
-class SecondTierSuite extends AnyFunSuite with TakesTurns with AdaptiveSparkPlanHelper {
+class SecondTierSuite extends EverySecondTest with TakesTurns with AdaptiveSparkPlanHelper {
   override protected def extensions: String = classOf[TwoTiersExtensions].getName
   override protected def sessionConf: Map[String, String] =
     super.sessionConf + ("spark.phantoms.stats.sample.enabled" -> "false")

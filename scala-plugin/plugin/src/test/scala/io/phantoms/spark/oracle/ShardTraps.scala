@@ -143,6 +143,38 @@ trait ShardTraps extends Traps { this: AnyFunSuite =>
     ))
   )
 
+  shares("conditions on keys, which are asked of groups")(
+    under(
+      "a > 0",
+      "a = 1",
+      "a is null",
+      "a <> 2 and c > 3",
+      "a in (0, 2) and flag",
+      "not (a = 1) and a < 3",
+      "a <=> null"
+    )
+  )
+  shares("conditions on keys, and none on anything else")(under("a > 0", "a = 1", "a is null", "a + 1 > 2D"))
+  shares("conditions on keys that are expressions, of several groupings")(
+    """select upper(b) k, count(*) n from t where upper(b) > 'K0' and c > 3 group by upper(b)
+      |union all select upper(b), sum(c) from t where upper(b) like '%É%' group by upper(b)
+      |union all select b, sum(c) from t where upper(b) like '%É%' and b > 'k0' group by b
+      |union all select concat(b, z), sum(z) from t where z > 0 and b < 'k2' group by b, z
+      |union all select null, count(*) from t where b > 'k0'""".stripMargin
+  )
+  shares("zeros of both signs and NaN are one group, and not one value")(
+    union(
+      Seq(
+        "cast(x as string) = '-0.0'",
+        "cast(x as string) = '0.0'",
+        "x = 0D",
+        "x > 1e10",
+        "c > 3 and cast(x as string) <> '0.0'"
+      )
+        .map(c => s"select x k, count(*) n from t where $c group by x")
+    )
+  )
+
   // Errors: those that plain Spark raises, and none that it does not.
   shares("what each filter guards")(
     """select a k, sum(100 div c) v from t where c > 0 group by a union all select a, sum(100 div c) from t where c < 0 group by a

@@ -74,6 +74,14 @@ class RandomShardTrapsSuite extends RandomTraps with OneOfTwo with ShardTraps {
   override protected def place: Int = 1
 }
 
+class MaskTrapsSuite extends TrapVariants with OneOfTwo with MaskTraps {
+  override protected def place: Int = 0
+}
+
+class RandomMaskTrapsSuite extends RandomTraps with OneOfTwo with MaskTraps {
+  override protected def place: Int = 1
+}
+
 /** Each trap of aggregates runs in one of these: every other one as a session meets it. */
 trait OtherAggregateTraps extends SharesTests with AggregateTraps with TrapTables {
   override protected def side: Int = 1

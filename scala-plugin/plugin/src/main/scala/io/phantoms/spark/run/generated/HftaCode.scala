@@ -31,7 +31,7 @@ final class HftaCode(spec: SharedSpec) {
     val derived = complete.filter(spec.relations(_).derived)
     val combined = complete.filter(r => spec.queries.exists(q => q.relation == r && q.combines))
     val methods = complete.map(merge) ++ derived.map(derive) ++ complete.map(append) ++ complete.map(initialize) ++
-      spec.queries.indices.map(emit) ++ remaps.map(remap) ++ complete.map(contentHash) ++ reshipped.map(shard)
+      spec.emitted.indices.map(emit) ++ remaps.map(remap) ++ complete.map(contentHash) ++ reshipped.map(shard)
     val body =
       s"""
          |public Object generate(Object[] references) { return new PhantomsHfta(references); }
@@ -72,7 +72,7 @@ final class HftaCode(spec: SharedSpec) {
          |    switch (relation) { ${cases(reshipped, r => s"return shard_$r(t, o);", breaks = false)} }
          |  }
          |  public ${classOf[UnsafeRow].getName} emit(int query, long[] t, int o) {
-         |    switch (query) { ${spec.queries.indices.map(q => s"case $q: return emit_$q(t, o);").mkString("\n")} }
+         |    switch (query) { ${spec.emitted.indices.map(q => s"case $q: return emit_$q(t, o);").mkString("\n")} }
          |    throw new IllegalStateException();
          |  }
          |  ${methods.mkString("\n")}
@@ -212,8 +212,8 @@ final class HftaCode(spec: SharedSpec) {
    * later ones only set those in a copy of it: many are the NULLs and names of a query among many.
    */
   private def emit(q: Int): String = {
-    val r = spec.queries(q).relation
-    val ResultExpressions(onKeys, totals, having, bound) = ResultExpressions(spec, spec.queries(q))
+    val r = spec.emitted(q).relation
+    val ResultExpressions(onKeys, totals, having, bound) = ResultExpressions(spec, spec.emitted(q))
     def withLoads(read: Seq[Expression]): String = {
       val (loads, vars) = aggregates.load(read, records(r), "t", "o")
       ctx.INPUT_ROW = null

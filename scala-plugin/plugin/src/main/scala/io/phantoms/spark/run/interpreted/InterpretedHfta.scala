@@ -19,7 +19,7 @@ final class InterpretedHfta(spec: SharedSpec) extends HftaKernel {
   private val shardKeys = spec.relations.map(_.ship.fold(Seq.empty[Int])(_.shardKey).toArray).toArray
   private val shards = spec.relations.map(_.ship.fold(1)(_.partitions.size)).toArray
   private val aggregates = new InterpretedAggregates(spec, 0)
-  private lazy val queries = spec.queries.map(new Query(_)).toArray
+  private lazy val queries = spec.emitted.map(new Query(_)).toArray
 
   override protected def mergeAll(relation: Int, table: GroupTable, s: Array[Long], count: Int): Unit =
     counted(count)(k => merge(relation, table, s, k * strides(relation)))

@@ -1,0 +1,207 @@
+package io.phantoms.spark.detect
+
+import scala.annotation.tailrec
+
+import io.phantoms.spark.functions.{ExpressionCost, FilterOrder, SignatureWord, SignatureWords}
+
+import org.apache.spark.sql.catalyst.expressions.{
+  And,
+  AttributeReference,
+  CaseWhen,
+  EqualNullSafe,
+  EqualTo,
+  Expression,
+  GreaterThan,
+  If,
+  Literal,
+  Not,
+  PlanExpression
+}
+import org.apache.spark.sql.catalyst.expressions.aggregate._
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Project}
+import org.apache.spark.sql.types.{BooleanType, LongType, NumericType}
+
+/**
+ * One groupBy with many conditional aggregates: `sum(x) FILTER (WHERE p)`, `sum(CASE WHEN p THEN x END)`,
+ * `sum(CASE WHEN p THEN x ELSE 0 END)`, `count_if(p)`. Each is its function over the rows that satisfy a predicate of its
+ * own, so the fragments of On-the-fly sharing (section 4) serve them as they serve queries with a WHERE each: a relation
+ * by the keys and the signature of all predicates holds every function once, and a group's aggregates are put together
+ * from those of its fragments that have their bits.
+ *
+ * Rows that satisfy no predicate stay: they may be all that there is of a group.
+ */
+private[detect] object Masks {
+
+  /** Different predicates from which on it may pay to know which of them hold, and no more, of a row. */
+  val Fewest = 8
+
+  /** A function over rows that satisfy a predicate. */
+  private final case class Masked(function: AggregateFunction, predicate: Expression)
+
+  /** What an aggregate is made of: functions under predicates, and its result over what these give. */
+  private final case class Split(parts: Seq[Masked], result: Seq[Expression] => Expression)
+
+  /** Whether so many aggregates are conditional that it is worth a closer look. */
+  def mayHelp(aggregate: Aggregate): Boolean = aggregate.aggregateExpressions.iterator.flatMap(_.collect {
+    case a: AggregateExpression if a.filter.nonEmpty || a.aggregateFunction.children.exists(isConditional) => a
+  }).drop(Fewest - 1).hasNext
+
+  private def isConditional(e: Expression): Boolean = e match {
+    case _: If | _: CaseWhen => true
+    case _ => false
+  }
+
+  def orAsIs(query: WorkloadQuery): WorkloadQuery = of(query).getOrElse(query)
+
+  /** The groupBy over fragments, if so many of its aggregates can be told apart by predicates. */
+  def of(query: WorkloadQuery): Option[WorkloadQuery] =
+    if (query.window.nonEmpty || query.fragment.nonEmpty || query.predicate.nonEmpty || query.having.nonEmpty) None
+    else ofInlined(inlined(query))
+
+  /**
+   * Reads through Projects that compute what may not fail and takes no time: the optimizer puts the conditions of count_if
+   * there, and many comparisons of one column are cheaper together.
+   */
+  @tailrec
+  private def inlined(query: WorkloadQuery): WorkloadQuery = query.source match {
+    case p: Project if p.projectList.forall(e => e.deterministic && isCheap(Inlining.withoutAlias(e))) =>
+      inlined(query.onSource(p.child, Inlining.substitute(_, Inlining.columns(p))))
+    case _ => query
+  }
+
+  private def isCheap(e: Expression): Boolean = !ExpressionCost.canFail(e) && ExpressionCost.nanos(e) <= MostInlined
+
+  /** Nanoseconds of an expression that may be evaluated once for each use. */
+  private val MostInlined = 50.0
+
+  private def ofInlined(query: WorkloadQuery): Option[WorkloadQuery] = {
+    val splits = query.functions.map(f => f -> split(f))
+    val predicates = splits.flatMap(_._2.toSeq.flatMap(_.parts.map(_.predicate))).distinctBy(_.canonicalized)
+    Option.when(predicates.size >= Fewest)(masked(query, splits, predicates))
+  }
+
+  private def masked(
+      query: WorkloadQuery,
+      splits: Seq[(FunctionSlot, Option[Split])],
+      predicates: Seq[Expression]
+  ): WorkloadQuery = {
+    val signature = SignatureWords(predicates)
+    val words = (0 to (predicates.size - 1) / 64).map(w =>
+      KeySlot(AttributeReference("signature", LongType, nullable = false)(), SignatureWord(signature, w))
+    )
+    val bits = predicates.map(_.canonicalized).zipWithIndex.toMap
+    val shared = splits.flatMap(_._2.toSeq.flatMap(_.parts.map(_.function))).distinctBy(_.canonicalized).map { f =>
+      f.canonicalized -> FunctionSlot(AttributeReference("shared", f.dataType, f.nullable)(), f, None)
+    }
+    val sharedBy = shared.toMap
+    val whole = splits.collect { case (f, None) => f }
+    val made = splits.map {
+      case (f, None) => (Seq(MaskSlot(f.attribute, f.attribute, None)), None)
+      case (f, Some(split)) =>
+        val slots = split.parts.map { part =>
+          val bit = bits(part.predicate.canonicalized)
+          val from = sharedBy(part.function.canonicalized).attribute
+          MaskSlot(from.newInstance(), from, Some(FragmentSlot(words(bit / 64).attribute, bit % 64)))
+        }
+        (slots, Some(f.attribute.exprId -> split.result(slots.map(_.attribute))))
+    }
+    val results = made.flatMap(_._2).toMap
+    query.copy(
+      keys = query.keys ++ words,
+      functions = shared.map(_._2) ++ whole,
+      results = query.results.map(_.transform {
+        case a: AttributeReference if results.contains(a.exprId) => results(a.exprId)
+      }),
+      masks = made.flatMap(_._1),
+      asked = query.functions
+    )
+  }
+
+  /** What is read of every row may not fail; what tells a row that counts from one that does not has to fail as it did. */
+  private def split(slot: FunctionSlot): Option[Split] = {
+    val found = slot.function match {
+      case s: Sum => alternatives(s).orElse(single(s))
+      case c: Count if c.children.size == 1 => single(c).map(notNull)
+      case f @ (_: Average | _: Min | _: Max | _: CentralMomentAgg) => single(f)
+      case _ => None
+    }
+    found.orElse(Option.when(slot.filter.nonEmpty)(Split(Seq(Masked(slot.function, Literal.TrueLiteral)), _.head)))
+      .filter(_.parts.forall(_.function.children.forall(!ExpressionCost.canFail(_))))
+      .flatMap { s =>
+        val parts = s.parts.flatMap(p => under(slot.filter, p.predicate).map(c => p.copy(predicate = c)))
+        Option.when(parts.size == s.parts.size)(s.copy(parts = parts))
+      }
+  }
+
+  /**
+   * Where a FILTER clause and then a condition are TRUE, as a predicate of a signature, which asks its parts as a compiled
+   * FILTER clause does. Of conditions that may fail Spark evaluates what several of them have in common for every row;
+   * those stay what they are.
+   */
+  private def under(filter: Option[Expression], condition: Expression): Option[Expression] = {
+    val asked = filter.map(f => FilterOrder.partsOf(f).fold(f)(_.reduce(And(_, _))))
+    val isCompiled = filter.exists(FilterOrder.partsOf(_).isDefined)
+    val sure = filter.filterNot(_ => isCompiled) ++ Some(condition)
+    val both = asked.toSeq ++ Some(condition).filter(_ != Literal.TrueLiteral)
+    if (sure.exists(ExpressionCost.canFail)) None else both.reduceOption(And(_, _)).filter(isSafe)
+  }
+
+  private def isSafe(predicate: Expression): Boolean = predicate.dataType == BooleanType && predicate.deterministic &&
+    !predicate.exists(_.isInstanceOf[PlanExpression[_]])
+
+  /** A function that passes NULL by, of something that is NULL unless a predicate holds. */
+  private def single(f: AggregateFunction): Option[Split] = f.children match {
+    case Seq(value) =>
+      conditional(value).map { case (predicate, inner) =>
+        Split(Seq(Masked(f.withNewChildren(Seq(inner)).asInstanceOf[AggregateFunction], predicate)), _.head)
+      }
+    case _ => None
+  }
+
+  /** Counting a value under a predicate that says it is not NULL is counting rows. */
+  private def notNull(split: Split): Split = split.copy(parts = split.parts.map { p =>
+    val isThere = p.function.children.forall(c => !c.nullable || c.semanticEquals(p.predicate))
+    if (isThere) p.copy(function = Count(Literal(1))) else p
+  })
+
+  /** The predicate without which a value is NULL, and the value with it. */
+  private def conditional(value: Expression): Option[(Expression, Expression)] = value match {
+    case If(p, x, Literal(null, _)) => Some((p, x))
+    case CaseWhen(Seq((p, x)), None | Some(Literal(null, _))) => Some((p, x))
+    // What is left of count_if.
+    case If(EqualTo(p, Literal.FalseLiteral), Literal(null, _), x) if x.semanticEquals(p) => Some((p, x))
+    case If(Not(p), Literal(null, _), x) if x.semanticEquals(p) => Some((p, x))
+    case If(p, Literal(null, _), x) => Some((isNotTrue(p), x))
+    case _ => None
+  }
+
+  private def isNotTrue(p: Expression): Expression = Not(EqualNullSafe(p, Literal.TrueLiteral))
+
+  /**
+   * `sum(CASE WHEN p THEN x ELSE 0 END)`: the sum where p holds; but zero, not NULL, if it has no addend and there is a
+   * row where p does not hold.
+   */
+  private def alternatives(sum: Sum): Option[Split] = {
+    val found = sum.child match {
+      case If(p, x, zero) if isZero(zero) => Some((p, x))
+      case CaseWhen(Seq((p, x)), Some(zero)) if isZero(zero) => Some((p, x))
+      case _ => None
+    }
+    found.map { case (p, x) =>
+      val addends = notNull(Split(Seq(Masked(Count(x), p)), _.head)).parts.head
+      val others = Masked(Count(Literal(1)), isNotTrue(p))
+      Split(
+        Seq(Masked(sum.copy(child = x), p), addends, others),
+        values => {
+          val none = And(EqualTo(values(1), Literal(0L)), GreaterThan(values(2), Literal(0L)))
+          If(none, Literal.default(sum.dataType), values.head)
+        }
+      )
+    }
+  }
+
+  private def isZero(e: Expression): Boolean = e match {
+    case Literal(v, _: NumericType) if v != null => Literal.default(e.dataType).value == v
+    case _ => false
+  }
+}

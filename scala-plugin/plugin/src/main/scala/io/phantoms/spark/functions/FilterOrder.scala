@@ -1,0 +1,62 @@
+package io.phantoms.spark.functions
+
+import scala.collection.mutable
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateFunction, DeclarativeAggregate}
+import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
+import org.apache.spark.sql.internal.SQLConf
+
+/**
+ * In which order Spark's compiled filters, and the FILTER clauses of its compiled aggregates, ask the parts of a condition:
+ * until one is not TRUE. As an expression the same condition goes on behind NULL. Who fails where differs.
+ */
+private[spark] object FilterOrder extends PredicateHelper {
+
+  /** The parts of a condition: each behind the checks for NULL of what it reads, checks that nothing reads last. */
+  def parts(condition: Expression): Seq[Expression] = {
+    val (checks, others) = splitConjunctivePredicates(condition).partition {
+      case IsNotNull(e) => isNullIntolerant(e)
+      case _ => false
+    }
+    if (checks.isEmpty) others
+    else {
+      val left = mutable.ArrayBuffer.from(checks)
+      val checked = mutable.Set.empty[ExprId]
+      val implied = AttributeSet(checks.flatMap(_.references))
+      val asked = others.flatMap { other =>
+        val before = other.references.toSeq.flatMap { r =>
+          left.indexWhere { case IsNotNull(e) => e.semanticEquals(r); case _ => false } match {
+            case -1 => Option.when(implied.contains(r) && !isChecked(checks, r) && checked.add(r.exprId))(IsNotNull(r))
+            case i => Some(left.remove(i))
+          }
+        }
+        before :+ other
+      }
+      asked ++ left
+    }
+  }
+
+  private def isChecked(checks: Seq[Expression], attribute: Attribute): Boolean =
+    checks.exists { case IsNotNull(e) => e.semanticEquals(attribute); case _ => false }
+
+  /** A FILTER clause of a compiled aggregate as an expression: no part is evaluated behind one that is not TRUE. */
+  def asExpression(filter: Expression): Expression = {
+    if (!ExpressionCost.canFail(filter)) filter
+    else parts(filter).foldRight[Expression](Literal.TrueLiteral)((part, rest) => If(part, rest, Literal.FalseLiteral))
+  }
+
+  /** The parts that [[asExpression]] put together. */
+  def partsOf(filter: Expression): Option[Seq[Expression]] = filter match {
+    case If(part, rest, Literal.FalseLiteral) => Some(part +: partsOf(rest).getOrElse(Seq(rest)))
+    case _ => None
+  }
+
+  /** Whether Spark compiles an aggregate of these functions into the code of a stage. */
+  def isCompiled(functions: Seq[AggregateFunction]): Boolean = SQLConf.get.wholeStageEnabled &&
+    SQLConf.get.codegenFactoryMode != CodegenObjectFactoryMode.NO_CODEGEN && functions.forall {
+      case d: DeclarativeAggregate => d.aggBufferAttributes.forall(a => UnsafeRow.isMutable(a.dataType)) &&
+        !d.exists(_.isInstanceOf[CodegenFallback])
+      case _ => false
+    }
+}
