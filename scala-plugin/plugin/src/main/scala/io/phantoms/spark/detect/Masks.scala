@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   EqualNullSafe,
   EqualTo,
   Expression,
+  ExpressionEquals,
   GreaterThan,
   If,
   Literal,
@@ -75,7 +76,8 @@ private[detect] object Masks {
   private val MostInlined = 50.0
 
   private def ofInlined(query: WorkloadQuery): Option[WorkloadQuery] = {
-    val splits = query.functions.map(f => f -> split(f))
+    val everyRow = FilterOrder.takenOut(query.functions.map(_.function)).map(ExpressionEquals(_)).toSet
+    val splits = query.functions.map(f => f -> split(f, everyRow))
     val predicates = splits.flatMap(_._2.toSeq.flatMap(_.parts.map(_.predicate))).distinctBy(_.canonicalized)
     Option.when(predicates.size >= Fewest)(masked(query, splits, predicates))
   }
@@ -117,8 +119,11 @@ private[detect] object Masks {
     )
   }
 
-  /** What is read of every row may not fail; what tells a row that counts from one that does not has to fail as it did. */
-  private def split(slot: FunctionSlot): Option[Split] = {
+  /** What is read of every row may not fail, unless it does so in plain Spark; what tells a row that counts from one that does not has to fail as it did. */
+  private def split(slot: FunctionSlot, everyRow: Set[ExpressionEquals]): Option[Split] = {
+    def canFail(e: Expression): Boolean = ExpressionCost.canFail(e.transformDown {
+      case part if everyRow(ExpressionEquals(part)) => AttributeReference("known", part.dataType)()
+    })
     val found = slot.function match {
       case s: Sum => alternatives(s).orElse(single(s))
       case c: Count if c.children.size == 1 => single(c).map(notNull)
@@ -126,7 +131,7 @@ private[detect] object Masks {
       case _ => None
     }
     found.orElse(Option.when(slot.filter.nonEmpty)(Split(Seq(Masked(slot.function, Literal.TrueLiteral)), _.head)))
-      .filter(_.parts.forall(_.function.children.forall(!ExpressionCost.canFail(_))))
+      .filter(!_.parts.exists(_.function.children.exists(canFail)))
       .flatMap { s =>
         val parts = s.parts.flatMap(p => under(slot.filter, p.predicate).map(c => p.copy(predicate = c)))
         Option.when(parts.size == s.parts.size)(s.copy(parts = parts))

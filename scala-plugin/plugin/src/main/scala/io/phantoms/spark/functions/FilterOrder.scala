@@ -52,6 +52,18 @@ private[spark] object FilterOrder extends PredicateHelper {
     case _ => None
   }
 
+  /**
+   * What the compiled aggregate of these functions evaluates for every row, since several of them have it in common: neither
+   * FILTER clauses nor conditions around it keep it from that.
+   */
+  def takenOut(functions: Seq[AggregateFunction]): Seq[Expression] =
+    if (!SQLConf.get.subexpressionEliminationEnabled || !isCompiled(functions)) Nil
+    else {
+      val all = new EquivalentExpressions
+      functions.foreach { case d: DeclarativeAggregate => d.updateExpressions.foreach(all.addExprTree(_)); case _ => }
+      all.getCommonSubexpressions
+    }
+
   /** Whether Spark compiles an aggregate of these functions into the code of a stage. */
   def isCompiled(functions: Seq[AggregateFunction]): Boolean = SQLConf.get.wholeStageEnabled &&
     SQLConf.get.codegenFactoryMode != CodegenObjectFactoryMode.NO_CODEGEN && functions.forall {

@@ -7,9 +7,8 @@ import org.apache.spark.sql.catalyst.expressions.{
   ExpressionEquals
 }
 import org.apache.spark.sql.catalyst.expressions.aggregate.DeclarativeAggregate
-import org.apache.spark.sql.internal.SQLConf
 
-import io.phantoms.spark.functions.{ExpressionCost, RowValue, WideTotal}
+import io.phantoms.spark.functions.{ExpressionCost, FilterOrder, RowValue, WideTotal}
 import io.phantoms.spark.spec.AggregateSpec
 
 /**
@@ -52,13 +51,7 @@ private[rewrite] object CommonInputs {
       }
     // What plain Spark takes out of the functions of an aggregate, whatever their filters say, and whatever stands before
     // it in a condition.
-    val takenOut =
-      if (!SharedAggregates.wholeStage || !SQLConf.get.subexpressionEliminationEnabled) Nil
-      else queries.distinct.flatMap { functions =>
-        val own = new EquivalentExpressions
-        functions.foreach(a => plain(aggregates(a)).updateExpressions.foreach(own.addExprTree(_)))
-        own.getCommonSubexpressions
-      }
+    val takenOut = queries.distinct.flatMap(functions => FilterOrder.takenOut(functions.map(a => plain(aggregates(a)))))
     def expressions(skipForShortcut: Boolean): EquivalentExpressions = {
       val all = new EquivalentExpressions(skipForShortcut)
       keys.foreach(all.addExprTree(_))

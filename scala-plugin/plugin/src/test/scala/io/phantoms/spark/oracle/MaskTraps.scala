@@ -166,6 +166,18 @@ trait MaskTraps extends Traps { this: AnyFunSuite =>
         (1 to 3).map(i => s"sum(if(c <> 0 and b in ('k0', 'k2') and ${80 + i} div c > $i, 1, 0))")
     )
   )
+  for ((fails, guard) <- Seq(true -> "c > -1000", false -> "c <> 0"))
+    test(s"what several functions read fails, whatever their filters say: $fails") {
+      // In one function, plain Spark evaluates it behind the filter.
+      val asked = (1 to 9).map(i => s"sum(100 div c) filter (where n > $i and $guard)")
+      withConf("spark.sql.ansi.enabled" -> "true") {
+        checkSharedSql(by("a", asked, s"(select * from t where $guard)"), fails = Option.when(fails)("DIVIDE_BY_ZERO"))
+        checkSharedSql(by("a", asked), fails = Some("DIVIDE_BY_ZERO"))
+        checkSharedSql(
+          by("a", "sum(100 div c) filter (where c <> 0)" +: (1 to 9).map(i => s"count(*) filter (where n > $i)"))
+        )
+      }
+    }
   declines("conditions that may fail, not in FILTER clauses", "SINGLE_AGGREGATE")(
     by("a", (1 to 9).map(i => s"sum(if(c <> 0 and ${100 + i} div c > $i, 1, 0))"))
   )
