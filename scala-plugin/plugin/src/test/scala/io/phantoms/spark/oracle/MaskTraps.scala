@@ -157,6 +157,16 @@ trait MaskTraps extends Traps { this: AnyFunSuite =>
       s"(select a, ${(1 to 9).map(i => s"try_divide(100, c) > $i p$i").mkString(", ")} from t)"
     )
   )
+  for ((key, value) <- Seq("spark.sql.codegen.factoryMode" -> "NO_CODEGEN", "spark.sql.codegen.wholeStage" -> "false"))
+    test(s"interpreted: $key=$value") {
+      withConf(key -> value) {
+        checkSharedSql(by(
+          "b",
+          conditions.map(p => s"max(if($p, b, null))") ++ conditions.map(p => s"sum(if($p, d, 0))")
+        ))
+        checkSharedSql(by("", conditions.map(p => s"avg(x) filter (where $p)"), "none"))
+      }
+    }
   declines("few conditions", "SINGLE_AGGREGATE")(by("a", conditions.take(7).map(p => s"count_if($p)")))
   shares("conditions of which a part may fail, behind what keeps it from it")(
     by(

@@ -133,6 +133,13 @@ final class MergeOnDiskSuite extends EverySecondTest with BeforeAndAfterAll {
     ).mkString(" union all "))
   }
 
+  test("conditional aggregates: the fragments of a group stay together on disk") {
+    val asked = (1 to 8).map(i => s"sum(d) filter (where v % 11 > $i)") ++ (1 to 8).map(i => s"count_if(v % 13 < $i)")
+    check(
+      s"select a, b, min(b) mb, ${asked.zipWithIndex.map { case (f, i) => s"$f m$i" }.mkString(", ")} from t group by a, b"
+    )
+  }
+
   test("groups that were merged on disk are observed, each once") {
     val files = java.nio.file.Files.createTempDirectory("phantoms-disk").resolve("t").toString
     spark.conf.set("spark.phantoms.enabled", "false")
