@@ -8,12 +8,16 @@ import org.apache.spark.memory.TaskMemoryManager;
 import org.apache.spark.rdd.DeterministicLevel;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.ExpressionEquals;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodeAndComment;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodeGenerator$;
+import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
 import org.apache.spark.sql.catalyst.expressions.codegen.GeneratedClass;
+import org.apache.spark.sql.catalyst.expressions.codegen.SubExprEliminationState;
 import org.apache.spark.sql.catalyst.optimizer.NormalizeFloatingNumbers$;
 import org.apache.spark.sql.internal.SQLConf;
 import scala.Tuple2;
+import scala.collection.immutable.Map;
 
 /** Members of Spark that Scala sees as private to Spark and Java does not. */
 public final class SparkInternals {
@@ -26,6 +30,11 @@ public final class SparkInternals {
   /** Makes NaN and -0.0 of a grouping key one value each, as Spark's own aggregation does when it is planned. */
   public static Expression normalizeFloatingPoint(Expression key) {
     return NormalizeFloatingNumbers$.MODULE$.normalize(key);
+  }
+
+  /** What has been evaluated already of what several expressions have in common, while code is generated. */
+  public static Map<ExpressionEquals, SubExprEliminationState> evaluated(CodegenContext context) {
+    return context.subExprEliminationExprs();
   }
 
   /** Whether the rows of a task may come in another order, but not be others, when it runs again. */

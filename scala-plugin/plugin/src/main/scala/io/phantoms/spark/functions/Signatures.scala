@@ -1,6 +1,7 @@
 package io.phantoms.spark.functions
 
 import io.phantoms.spark.fragments.{PredicateIndex, Signature}
+import io.phantoms.spark.shims.SparkInternals
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
@@ -109,7 +110,8 @@ private[spark] object SignatureWords {
   private def inMethods(ctx: CodegenContext, pieces: Seq[(Expression, () => String)]): String =
     if (pieces.size <= InMethod) pieces.map(p => s"{ ${p._2()} }").mkString("\n")
     else pieces.grouped(InMethod).map { some =>
-      val inputs = some.map(p => CodeGenerator.getLocalInputVariableValues(ctx, p._1))
+      // Spark's filter may have evaluated what parts have in common, into variables of its own.
+      val inputs = some.map(p => CodeGenerator.getLocalInputVariableValues(ctx, p._1, SparkInternals.evaluated(ctx)))
       val first = inputs.flatMap(_._2).map(_.code.toString).mkString("\n")
       val variables = inputs.flatMap(_._1).distinctBy(_.variableName)
       val name = ctx.freshName("satisfies")

@@ -119,6 +119,27 @@ object FailingQueriesSuite {
       else call
       if (random.nextInt(3) == 0) s"$safe filter (where ${pick("not odd", "z > 1", "a = 1", "b <> 2")})" else safe
     }
+
+    /** A condition of which parts may be NULL and one may fail. */
+    private def condition(): String = random.shuffle(
+      Seq(pick("not odd", "nullif(odd, true) is null", "not nullif(odd, true)", "nullif(b, 1) > 0", "a < 2")) ++
+        (if (random.nextInt(2) == 0) Seq(s"${expression()} > 1") else Nil) ++
+        (if (random.nextInt(2) == 0) Seq("b is not null", "nullif(a, 1) is not null") else Nil)
+    ).mkString(" and ")
+
+    /** Many aggregates under conditions, of one groupBy or of a cube. */
+    private def conditionals(): String = {
+      val calls = Seq.fill(8 + random.nextInt(4)) {
+        random.nextInt(4) match {
+          case 0 => s"count_if(z > ${random.nextInt(4)} and a <> ${random.nextInt(9)})"
+          case 1 => s"sum(if(${condition()}, z, 0))"
+          case 2 => s"max(${value()}) filter (where ${condition()})"
+          case _ => s"count(*) filter (where ${condition()} and z > ${random.nextInt(9)})"
+        }
+      }
+      val group = pick("a", "b", "cube(a)", "rollup(a, b)")
+      s"select ${calls.zipWithIndex.map { case (e, i) => s"$e c$i" }.mkString(", ")}, count(*) n from $source$where group by $group"
+    }
     private def key(): String = random.nextInt(5) match {
       case 0 if projected => "r"
       case 1 => expression()
@@ -139,7 +160,8 @@ object FailingQueriesSuite {
 
     private def where: String = if (random.nextInt(4) == 0) s" where ${pick("not odd", "z > 1", "a <> 1")}" else ""
 
-    def query(): String = if (random.nextInt(3) > 0) {
+    def query(): String = if (random.nextInt(4) == 0) conditionals()
+    else if (random.nextInt(3) > 0) {
       val keys = Seq.fill(2 + random.nextInt(2))(key()).distinct
       val group = if (random.nextBoolean()) "cube" else "rollup"
       s"select ${(keys ++ functions()).zipWithIndex.map { case (e, i) => s"$e c$i" }.mkString(", ")}, count(*) n " +
