@@ -175,6 +175,18 @@ trait ShardTraps extends Traps { this: AnyFunSuite =>
     )
   )
 
+  shares("a filter of signatures that evaluates once what they have in common, of an input that keeps it") {
+    def window(i: Int, condition: String, key: String): String =
+      s"""select window.start s, count(*) n from t_cached where $condition
+         |group by window(ts, '${3 + i} hours', '${1 + i % 3} hours')$key""".stripMargin
+    union(
+      (0 until 16).map(i => window(i, s"c > ${i + 3} - z and b like '%$i' or ts < timestamp'${1960 + i}-01-01'", "")) ++
+        Seq("flag" -> "a", "c in (1, 2, 3)" -> "z", "ts >= timestamp'1970-01-01'" -> "b").map { case (c, k) =>
+          window(2, c, s", $k")
+        }
+    )
+  }
+
   // Errors: those that plain Spark raises, and none that it does not.
   shares("what each filter guards")(
     """select a k, sum(100 div c) v from t where c > 0 group by a union all select a, sum(100 div c) from t where c < 0 group by a
