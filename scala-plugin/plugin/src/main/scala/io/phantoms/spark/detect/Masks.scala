@@ -52,6 +52,7 @@ private[detect] object Masks {
     case _ => false
   }
 
+  /** The groupBy over fragments, or as it is. */
   def orAsIs(query: WorkloadQuery): WorkloadQuery = of(query).getOrElse(query)
 
   /** The groupBy over fragments, if so many of its aggregates can be told apart by predicates. */
@@ -119,7 +120,10 @@ private[detect] object Masks {
     )
   }
 
-  /** What is read of every row may not fail, unless it does so in plain Spark; what tells a row that counts from one that does not has to fail as it did. */
+  /**
+   * What is read of every row may not fail, unless it does so in plain Spark; what tells a row that counts from one that does
+   * not has to fail as it did.
+   */
   private def split(slot: FunctionSlot, everyRow: Set[ExpressionEquals]): Option[Split] = {
     def canFail(e: Expression): Boolean = ExpressionCost.canFail(e.transformDown {
       case part if everyRow(ExpressionEquals(part)) => AttributeReference("known", part.dataType)()
