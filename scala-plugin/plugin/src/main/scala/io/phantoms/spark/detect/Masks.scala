@@ -2,7 +2,7 @@ package io.phantoms.spark.detect
 
 import scala.annotation.tailrec
 
-import io.phantoms.spark.functions.{ExpressionCost, FilterOrder, SignatureWord, SignatureWords}
+import io.phantoms.spark.functions.{ExpressionCost, FilterOrder}
 
 import org.apache.spark.sql.catalyst.expressions.{
   And,
@@ -20,7 +20,7 @@ import org.apache.spark.sql.catalyst.expressions.{
 }
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Project}
-import org.apache.spark.sql.types.{BooleanType, LongType, NumericType}
+import org.apache.spark.sql.types.{BooleanType, NumericType}
 
 /**
  * One groupBy with many conditional aggregates: `sum(x) FILTER (WHERE p)`, `sum(CASE WHEN p THEN x END)`,
@@ -88,11 +88,7 @@ private[detect] object Masks {
       splits: Seq[(FunctionSlot, Option[Split])],
       predicates: Seq[Expression]
   ): WorkloadQuery = {
-    val signature = SignatureWords(predicates)
-    val words = (0 to (predicates.size - 1) / 64).map(w =>
-      KeySlot(AttributeReference("signature", LongType, nullable = false)(), SignatureWord(signature, w))
-    )
-    val bits = predicates.map(_.canonicalized).zipWithIndex.toMap
+    val bits = new Shards.Bits(predicates)
     val shared = splits.flatMap(_._2.toSeq.flatMap(_.parts.map(_.function))).distinctBy(_.canonicalized).map { f =>
       f.canonicalized -> FunctionSlot(AttributeReference("shared", f.dataType, f.nullable)(), f, None)
     }
@@ -102,15 +98,14 @@ private[detect] object Masks {
       case (f, None) => (Seq(MaskSlot(f.attribute, f.attribute, None)), None)
       case (f, Some(split)) =>
         val slots = split.parts.map { part =>
-          val bit = bits(part.predicate.canonicalized)
           val from = sharedBy(part.function.canonicalized).attribute
-          MaskSlot(from.newInstance(), from, Some(FragmentSlot(words(bit / 64).attribute, bit % 64)))
+          MaskSlot(from.newInstance(), from, Some(bits.slot(bits.of(part.predicate))))
         }
         (slots, Some(f.attribute.exprId -> split.result(slots.map(_.attribute))))
     }
     val results = made.flatMap(_._2).toMap
     query.copy(
-      keys = query.keys ++ words,
+      keys = query.keys ++ bits.words,
       functions = shared.map(_._2) ++ whole,
       results = query.results.map(_.transform {
         case a: AttributeReference if results.contains(a.exprId) => results(a.exprId)

@@ -129,15 +129,25 @@ private[detect] object Shards {
 
   private def conditions(of: Seq[Filtered]): Seq[Option[Expression]] = of.map(_.read)
 
+  /** Predicates as the bits of a signature, which is one key for each 64 of them. */
+  final class Bits(predicates: Seq[Expression]) {
+    val signature: SignatureWords = SignatureWords(predicates)
+    val words: IndexedSeq[KeySlot] = (0 to (predicates.size - 1) / 64).map(w =>
+      KeySlot(AttributeReference("signature", LongType, nullable = false)(), SignatureWord(signature, w))
+    )
+    private val ordinals = predicates.map(_.canonicalized).zipWithIndex.toMap
+
+    /** The bit of a predicate, counted through all words. */
+    def of(predicate: Expression): Int = ordinals(predicate.canonicalized)
+    def slot(bit: Int): FragmentSlot = FragmentSlot(words(bit / 64).attribute, bit % 64)
+  }
+
   /** @param alone whether the rows that these take are all that there are */
   private def fragmented(part: Seq[Filtered], alone: Boolean): (Seq[WorkloadQuery], Option[Expression]) = {
     val predicates = part.map(_.predicate).distinctBy(_.canonicalized)
-    val signature = SignatureWords(predicates)
-    val slots = (0 to (predicates.size - 1) / 64).map(w =>
-      KeySlot(AttributeReference("signature", LongType, nullable = false)(), SignatureWord(signature, w))
-    )
-    val bits = predicates.map(_.canonicalized).zipWithIndex.toMap
-    val withBits = part.map(f => f -> bits(f.predicate.canonicalized))
+    val bits = new Bits(predicates)
+    val signature = bits.signature
+    val withBits = part.map(f => f -> bits.of(f.predicate))
     def functionsOf(f: Filtered): Set[Expression] =
       f.query.functions.filter(_.filter.isEmpty).map(_.function.canonicalized).toSet
     // What each predicate's rows are asked for is asked of no row that no predicate lets through.
@@ -151,9 +161,9 @@ private[detect] object Shards {
       else s.under(IsNotNull(signature))
     val queries = withBits.map { case (f, bit) =>
       f.query.copy(
-        keys = f.query.keys.map(k => k.copy(expression = guarded(k.expression))) ++ slots,
+        keys = f.query.keys.map(k => k.copy(expression = guarded(k.expression))) ++ bits.words,
         functions = f.query.functions.map(seen(_, bit)),
-        fragment = Some(FragmentSlot(slots(bit / 64).attribute, bit % 64))
+        fragment = Some(bits.slot(bit))
       )
     }
     (queries, Some(IsNotNull(signature)))

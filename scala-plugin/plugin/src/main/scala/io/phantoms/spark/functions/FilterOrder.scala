@@ -65,10 +65,13 @@ private[spark] object FilterOrder extends PredicateHelper {
     }
 
   /** Whether Spark compiles an aggregate of these functions into the code of a stage. */
-  def isCompiled(functions: Seq[AggregateFunction]): Boolean = SQLConf.get.wholeStageEnabled &&
-    SQLConf.get.codegenFactoryMode != CodegenObjectFactoryMode.NO_CODEGEN && functions.forall {
-      case d: DeclarativeAggregate => d.aggBufferAttributes.forall(a => UnsafeRow.isMutable(a.dataType)) &&
-        !d.exists(_.isInstanceOf[CodegenFallback])
-      case _ => false
-    }
+  def isCompiled(functions: Seq[AggregateFunction]): Boolean = compilesStages && functions.forall {
+    case d: DeclarativeAggregate => d.aggBufferAttributes.forall(a => UnsafeRow.isMutable(a.dataType)) &&
+      !d.exists(_.isInstanceOf[CodegenFallback])
+    case _ => false
+  }
+
+  /** Whether Spark compiles stages at all. */
+  def compilesStages: Boolean =
+    SQLConf.get.wholeStageEnabled && SQLConf.get.codegenFactoryMode != CodegenObjectFactoryMode.NO_CODEGEN
 }

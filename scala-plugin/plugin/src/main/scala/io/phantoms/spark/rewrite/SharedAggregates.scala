@@ -3,12 +3,11 @@ package io.phantoms.spark.rewrite
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project, Union}
-import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{BinaryType, IntegerType}
 
 import io.phantoms.spark.detect.{DeclineReason, Workload}
-import io.phantoms.spark.functions.{RowValue, StaysIf}
-import io.phantoms.spark.model.{Configuration, KeyKind, Problem}
+import io.phantoms.spark.functions.{FilterOrder, RowValue, SignatureWord, StaysIf}
+import io.phantoms.spark.model.{Configuration, Problem}
 import io.phantoms.spark.physical.{SharedExchange, SharedMerge, TierExchange}
 import io.phantoms.spark.shims.SparkInternals
 import io.phantoms.spark.spec.{
@@ -71,7 +70,7 @@ object SharedAggregates {
         if (q.masks.isEmpty) q.results.map(functions.bound(i, _)) else Nil,
         q.having.map(functions.bound(i, _)),
         q.rowOnEmptyInput,
-        overVariables = q.rowOnEmptyInput && wholeStage,
+        overVariables = q.rowOnEmptyInput && FilterOrder.compilesStages,
         window = q.window.map(w => WindowSpec(workload.sliceOf(i).get, w.range, w.slide, w.start)),
         fragment = workload.fragmentOf(i).map { case (key, bit) => FragmentSpec(key, bit) }
       )
@@ -98,8 +97,7 @@ object SharedAggregates {
       functions: ExecutedAggregates
   ): QuerySpec = {
     val asked = workload.queries(ordinal)
-    val keys =
-      asked.keys.filterNot(k => workload.kinds(workload.keysOf(ordinal)(asked.keys.indexOf(k))) == KeyKind.Signature)
+    val keys = asked.keys.filterNot(_.expression.isInstanceOf[SignatureWord])
     val masks = workload.masksOf(ordinal)
     val valued = masks.map(_._1).distinctBy(_.exprId)
     val values = keys.map(_.attribute) +: valued.map(Seq(_))
@@ -108,11 +106,10 @@ object SharedAggregates {
     }
     val read = keys.map(_.attribute) ++ asked.masks.map(_.attribute)
     val ordinals = AttributeMap(read.zipWithIndex.map { case (a, i) => a -> BoundReference(i, a.dataType, a.nullable) })
-    val plain = query.copy(results = Nil)
-    plain.copy(masked =
+    query.copy(masked =
       Some(
         MaskedSpec(
-          values.map(of => plain.copy(results = of.map(functions.bound(ordinal, _)))).toIndexedSeq,
+          values.map(of => query.copy(results = of.map(functions.bound(ordinal, _)))).toIndexedSeq,
           slots.toIndexedSeq,
           asked.results.map(_.transform { case a: Attribute => ordinals.getOrElse(a, a) })
         )
@@ -204,10 +201,6 @@ object SharedAggregates {
       )
     }
   }
-
-  /** Whether Spark's own plan would compile its aggregates into the code of a stage. */
-  private[rewrite] def wholeStage: Boolean =
-    SQLConf.get.wholeStageEnabled && SQLConf.get.codegenFactoryMode != CodegenObjectFactoryMode.NO_CODEGEN
 
   private def blocks(): Seq[Attribute] = Seq(
     AttributeReference("partition", IntegerType, nullable = false)(),

@@ -26,10 +26,8 @@ private[run] final class MaskedRows(
   private val typeOf: Array[DataType] = valueOf.map(masked.values(_).results.head.dataType)
 
   /** By slot: the part that it is of; the last one is the whole group. */
-  private val partOf: Array[Int] = {
-    val bits = masked.slots.flatMap(_._2).distinct
-    masked.slots.map(_._2.fold(bits.size)(bits.indexOf(_))).toArray
-  }
+  private val partOf: Array[Int] =
+    masked.slots.map(_._2.fold(masked.parts.size)(masked.parts.indexOf(_))).toArray
   private val values = new Array[Any](keyTypes.length + valueOf.length)
   private val row = new GenericInternalRow(values)
   private var noGroup = true

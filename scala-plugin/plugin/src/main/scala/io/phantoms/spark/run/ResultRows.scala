@@ -73,13 +73,12 @@ private[spark] final class ResultRows(spec: SharedSpec, kernel: HftaKernel) exte
 
   private def maskedRows(query: Int, relation: Int, groups: SortedGroups): Iterator[InternalRow] = {
     val masked = spec.queries(query).masked.get
-    val bits = masked.slots.flatMap(_._2).distinct
     val parts = new GroupParts(
       kernel,
       relation,
       groups,
-      bits.map(b => spec.layouts(relation).keyPlace(b.signature)._1).toArray,
-      bits.map(_.bit).toArray
+      masked.parts.map(p => spec.layouts(relation).keyPlace(p.signature)._1).toArray,
+      masked.parts.map(_.bit).toArray
     )
     new MaskedRows(kernel, spec.valuesOf(query), masked, parts, spec.queries(query).rowOnEmptyInput)
   }

@@ -79,7 +79,11 @@ final case class MaskedSpec(
     values: IndexedSeq[QuerySpec],
     slots: IndexedSeq[(Int, Option[FragmentSpec])],
     results: Seq[Expression]
-)
+) {
+
+  /** What parts of a group are told apart, in the order in which they are numbered. */
+  @transient lazy val parts: IndexedSeq[FragmentSpec] = slots.flatMap(_._2).distinct
+}
 
 /**
  * One query's result rows.
