@@ -64,6 +64,6 @@ trait SharesTests extends AnyFunSuite {
 
 /** A long suite: every other test runs, those between them with other commits, whatever is whose turn inside a test. */
 trait EverySecondTest extends SharesTests {
-  override protected def place: Int = Math.floorMod(Turns.seed + Turns.slower(61), 2)
+  override protected def place: Int = Math.floorMod(Turns.seed + Turns.slower(61), places)
   override protected def places: Int = 2
 }

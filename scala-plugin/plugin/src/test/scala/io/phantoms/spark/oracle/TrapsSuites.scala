@@ -29,60 +29,60 @@ trait RandomTraps extends AnyFunSuite with RandomConfigurationSuite with TestsTa
 
 class DamagedInputTrapsSuite extends TrapVariants with DamagedInputTraps
 
-/** Other traps run under the chooser's configuration or under a random one. */
-trait OneOfTwo extends SharesTests {
-  override protected def places: Int = 2
+/** Of four traps that follow one another one runs under the chooser's configuration and another under a random one. */
+trait OneOfFour extends SharesTests {
+  override protected def places: Int = 4
 }
 
-class GroupingSetTrapsSuite extends TrapVariants with OneOfTwo with GroupingSetTraps {
+class GroupingSetTrapsSuite extends TrapVariants with OneOfFour with GroupingSetTraps {
   override protected def place: Int = 0
 }
 
-class RandomGroupingSetTrapsSuite extends RandomTraps with OneOfTwo with GroupingSetTraps {
-  override protected def place: Int = 1
+class RandomGroupingSetTrapsSuite extends RandomTraps with OneOfFour with GroupingSetTraps {
+  override protected def place: Int = 2
 }
 
-class UnionTrapsSuite extends TrapVariants with OneOfTwo with UnionTraps {
+class UnionTrapsSuite extends TrapVariants with OneOfFour with UnionTraps {
   override protected def place: Int = 0
 }
 
-class RandomUnionTrapsSuite extends RandomTraps with OneOfTwo with UnionTraps {
-  override protected def place: Int = 1
+class RandomUnionTrapsSuite extends RandomTraps with OneOfFour with UnionTraps {
+  override protected def place: Int = 2
 }
 
-class WindowTrapsSuite extends TrapVariants with OneOfTwo with WindowTraps {
+class WindowTrapsSuite extends TrapVariants with OneOfFour with WindowTraps {
   override protected def place: Int = 0
 }
 
-class RandomWindowTrapsSuite extends RandomTraps with OneOfTwo with WindowTraps {
-  override protected def place: Int = 1
+class RandomWindowTrapsSuite extends RandomTraps with OneOfFour with WindowTraps {
+  override protected def place: Int = 2
 }
 
-class PredicateTrapsSuite extends TrapVariants with OneOfTwo with PredicateTraps {
+class PredicateTrapsSuite extends TrapVariants with OneOfFour with PredicateTraps {
   override protected def place: Int = 0
 }
 
-class RandomPredicateTrapsSuite extends RandomTraps with OneOfTwo with PredicateTraps {
-  override protected def place: Int = 1
+class RandomPredicateTrapsSuite extends RandomTraps with OneOfFour with PredicateTraps {
+  override protected def place: Int = 2
 }
 
-class ShardTrapsSuite extends TrapVariants with OneOfTwo with ShardTraps {
+class ShardTrapsSuite extends TrapVariants with OneOfFour with ShardTraps {
   override protected def place: Int = 0
 }
 
-class RandomShardTrapsSuite extends RandomTraps with OneOfTwo with ShardTraps {
-  override protected def place: Int = 1
+class RandomShardTrapsSuite extends RandomTraps with OneOfFour with ShardTraps {
+  override protected def place: Int = 2
 }
 
-class MaskTrapsSuite extends TrapVariants with OneOfTwo with MaskTraps {
+class MaskTrapsSuite extends TrapVariants with OneOfFour with MaskTraps {
   override protected def place: Int = 0
 }
 
-class RandomMaskTrapsSuite extends RandomTraps with OneOfTwo with MaskTraps {
-  override protected def place: Int = 1
+class RandomMaskTrapsSuite extends RandomTraps with OneOfFour with MaskTraps {
+  override protected def place: Int = 2
 }
 
-/** Each trap of aggregates runs in one of these: every other one as a session meets it. */
+/** Of eight traps of aggregates one runs in each of these, and two as a session meets them. */
 trait OtherAggregateTraps extends SharesTests with AggregateTraps with TrapTables {
   override protected def side: Int = 1
   override protected def places: Int = 8
@@ -90,7 +90,7 @@ trait OtherAggregateTraps extends SharesTests with AggregateTraps with TrapTable
 
 class AggregateTrapsSuite extends TrapVariants with SharesTests with AggregateTraps {
   override protected def place: Int = 0
-  override protected def places: Int = 2
+  override protected def places: Int = 4
 }
 
 class RandomAggregateTrapsSuite extends RandomTraps with OtherAggregateTraps with AggregateTraps {

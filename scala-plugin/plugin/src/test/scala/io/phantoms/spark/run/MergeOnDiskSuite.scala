@@ -18,6 +18,9 @@ final class MergeOnDiskSuite extends EverySecondTest with BeforeAndAfterAll {
   private var spark: SparkSession = _
   private val Mode = "spark.sql.codegen.factoryMode"
 
+  // Plain Spark sorts on disk too, many times over: no suite takes longer.
+  override protected def places: Int = 3
+
   override def beforeAll(): Unit = {
     spark = TestSessions.start(
       Map(
