@@ -130,6 +130,7 @@ def test_no_matplotlib(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
     assert "matplotlib" in capsys.readouterr().err
 
 
+@pytest.mark.in_turn
 def test_end_to_end(
     python: Callable[..., Any], here: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

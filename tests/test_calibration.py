@@ -31,6 +31,7 @@ def machine_of(spark: SparkSession) -> dict[str, float]:
     return dict(decision["machine"])
 
 
+@pytest.mark.in_turn
 def test_calibrate_save_and_load(spark: SparkSession, tmp_path: Path) -> None:
     """Too few rows to measure anything but the cost of tasks, and all steps all the same."""
     file = tmp_path / "machine.json"

@@ -89,6 +89,7 @@ def test_saved_and_loaded_with_the_others(spark: SparkSession, tmp_path: Path) -
     assert phantoms.stats.observed(spark=spark) == before
 
 
+@pytest.mark.in_turn
 def test_kept_in_files_for_the_next_application(submit: Callable[..., Any], packets: Path, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     script = tmp_path / "job.py"

@@ -14,6 +14,9 @@ import io.phantoms.spark.windows.{Cut, SliceIndex}
 private[cost] final class CombineCost(problem: Problem) {
   private val machine = problem.machine
 
+  // What several places read is as a rule joined there: plain Spark finds it dealt by its keys, results lie anywhere.
+  private val emit = machine.emit + (if (problem.hasSeveralConsumers) CombineCost.Dealt * machine.plainGroup else 0.0)
+
   private def of(kind: KeyKind)(attribute: Int): Boolean = problem.attributes(attribute).kind == kind
 
   /** A bit of a signature says which groups are the query's. */
@@ -59,7 +62,7 @@ private[cost] final class CombineCost(problem: Problem) {
       looked + merges * machine.merge / CombineCost.InPlace + results(
         q,
         of
-      ) * (machine.emit + q.masks * CombineCost.Part)
+      ) * (emit + q.masks * CombineCost.Part)
     }.sum
   }
 }
@@ -77,6 +80,9 @@ private[cost] object CombineCost {
 
   /** Nanoseconds for the part of a result that is of a part of the group. */
   private val Part: Double = 50
+
+  /** What it takes to deal a result once more, as a part of what plain Spark does with a group. */
+  private val Dealt: Double = 0.3
 
   /** How much faster it is to merge a record that lies where it is wanted than one that has to be found in a table. */
   private val InPlace: Double = 5

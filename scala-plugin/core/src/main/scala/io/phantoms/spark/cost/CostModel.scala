@@ -149,13 +149,15 @@ private[spark] final class CostModel(problem: Problem) {
       (if (tierWork > 0) machine.fixed + math.max(tierWork / parallelism, longestTier) else 0.0) +
       math.max(reduceWork / parallelism, longest)
 
-  /** Elapsed time of plain Spark: each query reads, aggregates partially and shuffles on its own. */
-  def noSharing: Double = rows * problem.plainRowWork / parallelism + problem.queries.iterator.map { q =>
-    // Plain Spark puts a row that a query wants into each window that it is in.
-    val wanted = rows * problem.selectivity(q)
-    val groups = combining.results(q, math.min(math.max(1.0, wanted), math.max(1.0, problem.statistics.groups(q.keys))))
-    (rows - wanted) * machine.scanRow / parallelism + alone(q.keys, wanted * math.max(1.0, q.copies), groups)
-  }.sum
+  /** Elapsed time of plain Spark: each query reads, aggregates partially and shuffles on its own, unless it does so already. */
+  def noSharing: Double =
+    rows * problem.plainRowWork / parallelism + problem.queries.iterator.filterNot(_.repeated).map { q =>
+      // Plain Spark puts a row that a query wants into each window that it is in.
+      val wanted = rows * problem.selectivity(q)
+      val groups =
+        combining.results(q, math.min(math.max(1.0, wanted), math.max(1.0, problem.statistics.groups(q.keys))))
+      (rows - wanted) * machine.scanRow / parallelism + alone(q.keys, wanted * math.max(1.0, q.copies), groups)
+    }.sum
 
   /** Elapsed time of plain Spark for one query by `keys`, over so many rows with so many groups. */
   def alone(keys: BitSet, rows: Double, groups: Double): Double = {

@@ -1,5 +1,7 @@
 package io.phantoms.spark.cost
 
+import scala.collection.immutable.BitSet
+
 import io.phantoms.spark.model.{Configuration, Placement, Problem}
 
 /**
@@ -45,18 +47,19 @@ private[spark] object ConfigurationEstimate {
     val busyAt = new Array[Double](relations.size)
     var mapWork = 0.0
 
-    // How often the groups of a relation are made: once a stage that needs them.
-    val answers = new Array[Boolean](relations.size) // itself, or by what is derived from it
+    // How often the groups of a relation are made: once a stage that needs them, and there once a consumer.
+    val answered = Array.fill(relations.size)(BitSet.empty) // consumers of itself, or of what is derived from it
     relations.indices.reverse.foreach { i =>
-      if (relations(i).queries.nonEmpty) answers(i) = true
-      if (answers(i) && relations(i).isDerived) answers(relations(i).parent) = true
+      answered(i) ++= relations(i).queries.map(problem.queries(_).consumer)
+      if (relations(i).isDerived) answered(relations(i).parent) |= answered(i)
     }
     def made(i: Int, work: Double): Double = {
-      val answering = answers(i)
+      val consumers = answered(i).size
       val feeding = configuration.feedsSecondTier(i)
+      val merging = if (consumers == 0 && !feeding) 1 else consumers
       if (feeding) tierWork(shippedAt(i)) += work
-      if (answering || !feeding) reduceWork(shippedAt(i)) += work
-      if (answering && feeding) 2 * work else work
+      reduceWork(shippedAt(i)) += merging * work
+      (if (feeding) merging + 1 else merging) * work
     }
 
     val estimates = relations.zipWithIndex.map { case (r, i) =>
@@ -80,7 +83,8 @@ private[spark] object ConfigurationEstimate {
           tierWork(source) += ship
           busyAt(i) = model.busyShards(shards, key, r.keys)
           shippedAt(i) = i
-          val merge = model.tierMergeWork(evictions(i), groups(i) * bytes / busyAt(i)) + emit
+          val merge = math.max(1, answered(i).size) *
+            model.tierMergeWork(evictions(i), groups(i) * bytes / busyAt(i)) + emit
           reduceWork(i) += merge
           RelationEstimate(groups(i), fed, 0.0, evictions(i), 0L, ship + merge)
         case placement =>
@@ -115,9 +119,17 @@ private[spark] object ConfigurationEstimate {
 
     def longest(work: Array[Double]): Double =
       relations.indices.map(i => work(i) / math.max(1.0, busyAt(i))).maxOption.getOrElse(0.0)
+    val more = if (problem.hasSeveralConsumers) problem.queries.map(_.consumer).distinct.size - 1 else 0
     ConfigurationEstimate(
       estimates,
-      model.elapsed(mapWork, reduceWork.sum, longest(reduceWork), tierWork.sum, longest(tierWork))
+      // Each place that reads results is a stage of its own.
+      more * model.machine.fixed + model.elapsed(
+        mapWork,
+        reduceWork.sum,
+        longest(reduceWork),
+        tierWork.sum,
+        longest(tierWork)
+      )
     )
   }
 }

@@ -103,6 +103,9 @@ final case class Problem(
     if (all == 0) 1.0 else statistics.signatures.iterator.collect { case (b, n) if b(p) => n }.sum.toDouble / all
   }
 
+  /** Whether results are read in several places of a plan, each of which merges them for itself. */
+  val hasSeveralConsumers: Boolean = queries.exists(_.consumer != queries.head.consumer)
+
   /** The grouping of each query. */
   val groupings: IndexedSeq[BitSet] = queries.map(_.keys)
 

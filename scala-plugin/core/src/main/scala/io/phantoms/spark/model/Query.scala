@@ -32,12 +32,16 @@ final case class KeyAttribute(name: String, bits: Int, kind: KeyKind = KeyKind.G
  * @param window None: all rows at once
  * @param predicate ordinal of its predicate; None: all rows
  * @param masks different parts of a group that its results tell apart
+ * @param consumer which operator of the plan gets its results; each merges for itself what was shipped
+ * @param repeated whether it is another consumer's too, so that plain Spark computes it once for both
  */
 final case class Query(
     keys: BitSet,
     window: Option[PeriodicWindow] = None,
     predicate: Option[Int] = None,
-    masks: Int = 0
+    masks: Int = 0,
+    consumer: Int = 0,
+    repeated: Boolean = false
 ) {
 
   /** Whether it is a grouping of all rows, and nothing else. */

@@ -136,7 +136,9 @@ object PhantomsConf {
     .version(Since).booleanConf.createWithDefault(true)
 
   val MultiAggregateEnabled = SQLConf.buildConf("spark.phantoms.multiAggregate.enabled")
-    .doc("Whether several groupBys of one union that read one input are shared.")
+    .doc(
+      "Whether several groupBys that read one input are shared: those of a union, and those in other places of a query."
+    )
     .version(Since).booleanConf.createWithDefault(true)
 
   val WindowsEnabled = SQLConf.buildConf("spark.phantoms.windows.enabled")

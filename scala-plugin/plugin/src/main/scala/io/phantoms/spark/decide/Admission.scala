@@ -9,6 +9,7 @@ import io.phantoms.spark.shims.BuildInfo
 
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.trees.TreePattern
+import org.apache.spark.sql.internal.SQLConf
 
 /**
  * What keeps something from being shared although it could be: a ladder, climbed from the plan to the choice, cheapest rung
@@ -39,12 +40,15 @@ object Admission {
 
   /** 3: a workload that was found. */
   def workload(workload: Workload, settings: PhantomsSettings): Option[DeclineReason] = {
+    def readsTwice = workload.consumers.size > 1 && !(SQLConf.get.exchangeReuseEnabled &&
+      ReusableInput(workload.base, SQLConf.get.adaptiveExecutionEnabled))
     def slides = workload.queries.exists(_.window.nonEmpty)
     def addsFloats = workload.aggregates.exists(a => SharedFunction.of(a.function).exists(_.addsFloats(a.function)))
     val queries = workload.queries.size
     def filtered = workload.queries.exists(q => q.predicate.nonEmpty || q.fragment.nonEmpty || q.masks.nonEmpty)
     if (!settings.windows && slides) Some(Disabled(PhantomsConf.WindowsEnabled.key))
     else if (!settings.predicates && filtered) Some(Disabled(PhantomsConf.PredicatesEnabled.key))
+    else if (readsTwice) Some(InputReadTwice)
     else if (settings.exactFloatingPoint && addsFloats) Some(ExactFloatingPoint)
     else if (queries > settings.maxQueries) Some(TooManyQueries(queries, settings.maxQueries))
     else None

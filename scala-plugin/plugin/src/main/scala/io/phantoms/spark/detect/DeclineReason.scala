@@ -43,6 +43,12 @@ object DeclineReason {
       extends DeclineReason("SUBQUERY", "a subquery is part of a key, a filter or an aggregate's input")
   final case object DifferentInputs
       extends DeclineReason("DIFFERENT_INPUTS", "the aggregates do not read the same input")
+  final case object InputReadTwice
+      extends DeclineReason(
+        "INPUT_READ_TWICE",
+        "several operators would get results of one shuffle, which Spark is not sure to run once: spark.sql.exchange.reuse is " +
+          "false, or the input is a cached table under adaptive execution or a connector that is not Spark's own"
+      )
   final case class UnsupportedShape(what: String)
       extends DeclineReason("UNSUPPORTED_SHAPE", what)
   final case object SingleAggregate

@@ -18,7 +18,8 @@ import org.apache.spark.sql.catalyst.expressions.{
   PredicateHelper
 }
 import org.apache.spark.sql.catalyst.optimizer.BooleanSimplification
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.plans.{Cross, Inner, LeftExistence, LeftOuter}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Project}
 import org.apache.spark.sql.types.{ArrayType, BooleanType, DataType, DoubleType, FloatType, StructType}
 
 /**
@@ -54,7 +55,25 @@ private[detect] object Predicates extends PredicateHelper {
           Filtered(Project(p.projectList ++ through.toSeq, f.input), f.condition, f.guarded + failing)
         }
       }
+    case j: Join => Some(joined(j))
     case other => Some(Filtered(other, None, 0))
+  }
+
+  /**
+   * Filters of what is joined hold for the join's rows as well, where those of a side stay what they are; what may fail has
+   * to be asked of all rows of the side, and to stay behind what is asked there.
+   */
+  private def joined(j: Join): Filtered = {
+    def lifted(side: LogicalPlan, stays: Boolean): Option[Filtered] =
+      Option.when(stays)(filtered(side)).flatten
+        .filter(f => f.guarded == 0 && f.condition.exists(!ExpressionCost.canFail(_)))
+    val left = lifted(j.left, keepsLeft(j))
+    val right = lifted(j.right, isInner(j))
+    if ((left ++ right).isEmpty || j.condition.exists(ExpressionCost.canFail)) Filtered(j, None, 0)
+    else {
+      val sides = Seq(left.fold(j.left)(_.input), right.fold(j.right)(_.input))
+      Filtered(j.withNewChildren(sides), WorkloadBuilder.both(left.flatMap(_.condition), right.flatMap(_.condition)), 0)
+    }
   }
 
   private def guardedBy(p: Project): Int = p.projectList.count(ExpressionCost.canFail)
@@ -75,6 +94,45 @@ private[detect] object Predicates extends PredicateHelper {
       p.withNewChildren(Seq(place(condition, p.child)))
     case other => Filter(condition, other)
   }
+
+  /** Likewise; what it says about a side of a join is asked there, where nothing may fail. */
+  def placeDeep(condition: Expression, input: LogicalPlan): LogicalPlan =
+    if (ExpressionCost.canFail(condition)) place(condition, input)
+    else input match {
+      case p: Project if condition.references.subsetOf(p.child.outputSet) =>
+        p.withNewChildren(Seq(placeDeep(condition, p.child)))
+      case j: Join =>
+        val conjuncts = splitConjunctivePredicates(condition)
+        val onSides = Seq(j.left -> keepsLeft(j), j.right -> isInner(j)).map {
+          case (side, true) => conjuncts.filter(c => c.references.nonEmpty && c.references.subsetOf(side.outputSet))
+          case _ => Nil
+        }
+        val above = conjuncts.diff(onSides.flatten)
+        val sides = j.children.zip(onSides).zip(Seq(keepsLeft(j), isInner(j))).map { case ((side, own), stays) =>
+          val parts = if (stays) above.flatMap(extractPredicatesWithinOutputSet(_, side.outputSet)) else Nil
+          (own ++ parts).distinctBy(_.canonicalized).reduceOption(And(_, _)).fold(side)(placeDeep(_, side))
+        }
+        val joined = j.withNewChildren(sides)
+        above.reduceOption(And(_, _)).fold(joined)(Filter(_, joined))
+      case other => Filter(condition, other)
+    }
+
+  private def isInner(j: Join): Boolean = j.joinType == Inner || j.joinType == Cross
+
+  /** Whether a condition on its left side holds for its rows as for those of the side. */
+  private def keepsLeft(j: Join): Boolean =
+    isInner(j) || j.joinType == LeftOuter || LeftExistence.unapply(j.joinType).isDefined
+
+  /** What all of these conditions ask, and what is left of each; nothing in common where one of them may fail. */
+  def common(conditions: Seq[Option[Expression]]): (Option[Expression], Seq[Option[Expression]]) =
+    if (conditions.exists(_.forall(ExpressionCost.canFail))) (None, conditions)
+    else {
+      val parts = conditions.flatten.map(splitConjunctivePredicates)
+      val shared = parts.map(_.map(_.canonicalized).toSet).reduce(_ & _)
+      val (asked, _) = parts.head.partition(c => shared(c.canonicalized))
+      val left = parts.map(_.filterNot(c => shared(c.canonicalized)).reduceOption(And(_, _)))
+      (asked.reduceOption(And(_, _)), left)
+    }
 
   /**
    * The condition of rows that any of these filters lets through; none where one of them lets all through, or may fail: it

@@ -8,7 +8,7 @@ import io.phantoms.spark.stats.GroupedInput
 
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan}
 
 /**
  * One aggregate function of a workload, shared by every query that asks for it.
@@ -27,8 +27,9 @@ final case class WorkloadAggregate(function: AggregateFunction, filter: Option[E
  *
  * @param output the attributes that it, or what replaces it, puts out; one for each of its queries' results
  * @param queries ordinals into [[Workload.queries]]
+ * @param repeated whether plain Spark reads for it what it shuffled for another one before
  */
-final case class Consumer(output: Seq[Attribute], queries: Seq[Int])
+final case class Consumer(output: Seq[Attribute], queries: Seq[Int], repeated: Boolean = false)
 
 /**
  * An input and all queries over it, wherever in the plan their results are wanted.
@@ -73,9 +74,14 @@ final case class Workload(
       BitSet.fromSpecific(keysOf(i)),
       q.window.map(w => PeriodicWindow.startingAt(w.range, w.slide, w.start)),
       predicateOf(i).map(predicates.indexOf(_)),
-      masksOf(i).flatMap(_._2).distinct.size
+      masksOf(i).flatMap(_._2).distinct.size,
+      consumerOf(i),
+      consumers(consumerOf(i)).repeated
     )
   }
+
+  private lazy val consumerOf: Map[Int, Int] =
+    consumers.zipWithIndex.flatMap { case (c, i) => c.queries.map(_ -> i) }.toMap
 
   /** The key of a query that holds slices, if it asks about windows. */
   def sliceOf(query: Int): Option[Int] = queries(query).window.map(w => keyOf(query, w.key))
@@ -121,14 +127,16 @@ final case class Workload(
     val (words, own) = keys.partition(_.isInstanceOf[SignatureWord])
     val signatures = words.map(_.children.head).distinctBy(_.canonicalized)
     val asked = queries.flatMap(_.asked)
+    val computed = queries.indices.filterNot(this.asked(_).repeated)
     val shared = cost(distinct(own ++ aggregates.flatMap(inputs))) + cost(signatures)
     val below = cost(distinct((own ++ aggregates.flatMap(inputs)).filter(_.isInstanceOf[Attribute])))
-    val plain = queries.indices.map { q =>
+    val plain = computed.map { q =>
       val read = aggregatesOf(q).sorted.flatMap(a => inputs(aggregates(a)))
       if (oneScan) cost(distinct(read.filterNot(_.isInstanceOf[Attribute])))
       else cost(distinct(keysOf(q).sorted.map(keys).filterNot(_.isInstanceOf[SignatureWord]) ++ read))
     }.sum + signatures.flatMap(_.children).map(ExpressionCost.nanos).sum + asked.size * Workload.Adding
-    (shared, if (oneScan) below + plain else plain)
+    val joined = base.collect { case _: Join => Workload.Joining }.sum
+    (shared + joined, if (oneScan) below + plain + joined else plain + joined * computed.size)
   }
 
   /** What statistics are kept and asked of. */
@@ -148,6 +156,9 @@ object Workload {
 
   /** What plain Spark takes for one aggregate of hundreds of a group, nanoseconds a row, wanted or not. */
   private val Adding = 2.0
+
+  /** What finding a row's partner in a join takes, nanoseconds. */
+  private val Joining = 60.0
 
   /** Distinct things in the order of their first appearance, and for each query the ordinals of its own. */
   private def numbered[T](ofQueries: IndexedSeq[Seq[T]])(identity: T => Any): (IndexedSeq[T], IndexedSeq[Seq[Int]]) = {

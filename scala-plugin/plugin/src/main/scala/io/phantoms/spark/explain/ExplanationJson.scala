@@ -17,7 +17,7 @@ import org.json4s.jackson.JsonMethods
  * `savings` (fraction), `runner_up` (the best answer not taken: `description`, `cost`), `margin` (by which fraction of
  * its own cost the choice is ahead of that), `rows`, `statistics` (each number with its source, for people), `machine` (constants of the cost model, nanoseconds), `queries` (their keys),
  * `windows` (of each query, in seconds: `range`, `slide`, `start`; null for a query without one), `predicates` (how many different
- * ones) and `relations`, parents before children, see [[relations]].
+ * ones), `consumers` (operators of the plan that get results) and `relations`, parents before children, see [[relations]].
  */
 object ExplanationJson {
   def render(decisions: Seq[Decision]): String = JsonMethods.compact(document(decisions))
@@ -71,6 +71,7 @@ object ExplanationJson {
         "queries" -> JArray(s.problem.groupings.map(q => strings(RelationView.names(s.problem, q))).toList),
         "windows" -> JArray(s.workload.queries.map(q => q.window.fold[JValue](JNull)(window)).toList),
         "predicates" -> JInt(Text.predicates(s)),
+        "consumers" -> JInt(Text.consumers(s)),
         "relations" -> JArray(relations(s.problem, s.configuration).toList)
       ) ~~ nextBest(s.choice.runnerUp, s.choice.margin)
   }

@@ -50,7 +50,8 @@ object Text {
       s.notation,
       s"shared: ${s.subject}",
       s"  ${s.problem.queries.size} groupBys over ${count(s.problem.statistics.rows)} rows, " +
-        s"${savings(s)}, chosen by ${s.choice.algorithm}"
+        s"${savings(s)}, chosen by ${s.choice.algorithm}" +
+        (if (consumers(s) > 1) s", read in ${consumers(s)} places" else "")
     ) ++ s.choice.runnerUp.map(nextBest(
       _,
       s.choice
@@ -85,6 +86,9 @@ object Text {
     val bits = queries.flatMap(s.workload.fragmentOf) ++ queries.flatMap(s.workload.masksOf).flatMap(_._2)
     bits.distinct.size + s.workload.predicates.size
   }
+
+  /** Operators of the plan that get results. */
+  private[explain] def consumers(s: Shared): Int = s.workload.consumers.size
 
   private def windows(s: Shared): Option[String] = {
     val found = s.workload.queries.flatMap(_.window).map(w => (w.range, w.slide)).distinct

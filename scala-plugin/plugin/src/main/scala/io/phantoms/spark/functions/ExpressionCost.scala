@@ -38,6 +38,15 @@ object ExpressionCost {
     case _ => 40
   }
 
+  /** Types of which every value has a text. */
+  private def isWritten(t: DataType): Boolean = isNumber(t) || t == BooleanType || t == DateType
+
+  /** Decimals of a result that was not cut to what decimals can have: they hold all that comes of their inputs' types. */
+  private def isWideEnough(t: DataType): Boolean = t match {
+    case d: DecimalType => d.precision < DecimalType.MAX_PRECISION
+    case _ => false
+  }
+
   private def isFloating(t: DataType): Boolean = t == DoubleType || t == FloatType
 
   private def isPrimitive(t: DataType): Boolean = t match {
@@ -73,8 +82,10 @@ object ExpressionCost {
     case _: In | _: InSet | _: StringPredicate | _: Coalesce | _: If | _: CaseWhen | _: IsNaN => false
     case _: KnownFloatingPointNormalized | _: NormalizeNaNAndZero => false
     case _: SignatureWords | _: SignatureWord | _: SignatureBit => false
-    case _: Add | _: Subtract | _: Multiply | _: Abs | _: UnaryMinus => !isFloating(e.dataType)
+    case a @ (_: Add | _: Subtract | _: Multiply | _: Abs | _: UnaryMinus) =>
+      !isFloating(a.dataType) && !isWideEnough(a.dataType)
     case d: BinaryArithmetic if isPrimitive(d.dataType) && divides(d) => !isDivisor(d.right)
+    case c: Cast if c.dataType == StringType => !isWritten(c.child.dataType)
     case c: Cast => !(isNumber(c.dataType) && Cast.canUpCast(c.child.dataType, c.dataType))
     case _ => true
   }

@@ -1,14 +1,15 @@
 package io.phantoms.spark.rewrite
 
-import java.util.WeakHashMap
+import java.util.{IdentityHashMap, WeakHashMap}
 
 import scala.collection.mutable
+import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import io.phantoms.spark.conf.{PhantomsConf, PhantomsSettings, PlanningMemory}
 import io.phantoms.spark.decide.{Admission, Decision, DecisionRecorder, Declined, Shared}
 import io.phantoms.spark.detect.DeclineReason._
-import io.phantoms.spark.detect.{Candidate, DeclineReason, Detector, Shape, Workload}
+import io.phantoms.spark.detect.{Candidate, DeclineReason, Detector, ScatteredAggregates, Shape, Workload}
 import io.phantoms.spark.keep.Kept
 import io.phantoms.spark.shims.{BuildInfo, Cancelled}
 
@@ -37,10 +38,11 @@ import org.apache.spark.sql.catalyst.rules.Rule
  *            +- Relation flows
  * }}}
  *
- * Likewise for an Aggregate over the Expand of GROUPING SETS, CUBE and ROLLUP.
+ * Likewise for an Aggregate over the Expand of GROUPING SETS, CUBE and ROLLUP, and for Aggregates in several places of the
+ * plan, each of which gets a SharedMerge of its own over the one SharedExchange.
  *
- * Conditions, in this order: the first rungs of [[Admission]]; [[Detector]] finds at least two groupBys over one input; its
- * last ones. Each that fails leaves the plan as it was (the same instance) and records why.
+ * Conditions, in this order: the first rungs of [[Admission]]; [[ScatteredAggregates]] or [[Detector]] finds at least two
+ * groupBys over one input; its last ones. Each that fails leaves the plan as it was (the same instance) and records why.
  *
  * Position: `injectPreCBORule`, once per query and once per subquery: expressions are pushed down and pruned, common
  * table expressions inlined; DISTINCT, decimals and source push-down are still to come.
@@ -80,7 +82,7 @@ final class PhantomsRule(
       leave(plan, InternalError(e.toString))
     }
     try {
-      val result = visit.plan(plan)
+      val result = visit.all(plan)
       DecisionRecorder.record(visit.decisions ++ (if (visit.decisions.isEmpty) lonely(plan) else None))
       result
     } catch {
@@ -90,12 +92,39 @@ final class PhantomsRule(
     }
   }
 
-  /** One walk from the root down, so that a union is tried before the aggregates in its branches. */
   private final class Visit(settings: PhantomsSettings) {
     val decisions: mutable.Buffer[Decision] = mutable.ArrayBuffer.empty
 
-    def plan(operator: LogicalPlan, limitAbove: Option[Int] = None): LogicalPlan =
+    // What has several consumers, by the operators themselves: equal ones may stand in other places.
+    private val replaced = new IdentityHashMap[LogicalPlan, LogicalPlan]
+
+    /** Aggregates wherever they stand first, then each operator on its own. */
+    def all(operator: LogicalPlan): LogicalPlan = {
+      if (settings.multiAggregate) ScatteredAggregates.detect(operator).foreach {
+        case Right(found) => share(found)
+        case Left(reason) => decisions += Declined(PhantomsRule.subject(operator), reason)
+      }
+      plan(operator)
+    }
+
+    private def share(found: ScatteredAggregates): Unit = {
+      // Those within another one that was shared are looked for again in what that reads.
+      val gone = found.aggregates.exists(a => isWithinReplaced(a))
+      if (!gone) shareWorkload(PhantomsRule.subject(found.aggregates), found.workload).foreach { plans =>
+        found.aggregates.zip(plans).foreach { case (a, plan) =>
+          plan.copyTagsFrom(a)
+          replaced.put(a, plan)
+        }
+      }
+    }
+
+    private def isWithinReplaced(a: LogicalPlan): Boolean =
+      replaced.keySet.asScala.exists(r => r.exists(_ eq a))
+
+    /** One walk from the root down, so that a union is tried before the aggregates in its branches. */
+    private def plan(operator: LogicalPlan, limitAbove: Option[Int] = None): LogicalPlan =
       if (!Admission.concerns(operator)) operator
+      else if (replaced.containsKey(operator)) replaced.get(operator)
       else {
         val found = Shape.of(operator, limitAbove).map { shape =>
           Admission.operator(shape, settings).toLeft(()).flatMap(_ => Detector.candidate(shape, limitAbove))
@@ -119,7 +148,7 @@ final class PhantomsRule(
 
     private def share(candidate: Candidate): Option[LogicalPlan] = {
       val subject = PhantomsRule.subject(candidate.operator)
-      val replaced = candidate.workloads.map(shareWorkload(subject, _))
+      val replaced = candidate.workloads.map(shareWorkload(subject, _).map(_.head))
       decisions ++= candidate.leftOut.map(Declined(s"a part of $subject", _))
       Option.when(replaced.exists(_.isDefined)) {
         val result = candidate.assemble(replaced, plan(_))
@@ -128,16 +157,17 @@ final class PhantomsRule(
       }
     }
 
-    private def shareWorkload(subject: String, workload: Workload): Option[LogicalPlan] =
+    /** A plan for each consumer. */
+    private def shareWorkload(subject: String, workload: Workload): Option[IndexedSeq[LogicalPlan]] =
       sharing.decide(session, subject, workload, settings) match {
         case shared: Shared =>
           // Statistics describe the input as the user wrote it; only now may it be rewritten itself.
-          val input = plan(workload.base)
+          val input = all(workload.base)
           val rewritten = workload.copy(base = input)
           sharing.build(rewritten, shared.problem, shared.configuration, shared.notation) match {
             case Right(built) =>
               decisions += shared
-              Some(built.head)
+              Some(built)
             case Left(reason) =>
               decisions += Declined(subject, reason)
               None
@@ -159,13 +189,7 @@ final class PhantomsRule(
     else plan.collect { case a: Aggregate => a } match {
       case Seq() => None
       case Seq(one) => Some(Declined(PhantomsRule.subject(one), SingleAggregate))
-      case several =>
-        Some(
-          Declined(
-            PhantomsRule.subject(plan),
-            UnsupportedShape(s"${several.size} groupBys that do not meet in one union: those are not shared yet")
-          )
-        )
+      case _ => Some(Declined(PhantomsRule.subject(plan), DifferentInputs))
     }
 
   private def warnOnce(key: String, message: String): Unit = {
@@ -180,6 +204,7 @@ final class PhantomsRule(
 
 object PhantomsRule {
   private val MaxSubject = 120
+  private val MostNamed = 3
 
   // Spark makes a session's rules anew for each plan; what a session was warned of has to outlive them.
   private val warnings = new WeakHashMap[SparkSession, Kept[String, Unit]]
@@ -191,6 +216,13 @@ object PhantomsRule {
 
   private[spark] def warnedIn(session: SparkSession): Kept[String, Unit] =
     if (session == null) none else warnings.synchronized(warnings.computeIfAbsent(session, _ => none))
+
+  /** One line naming operators in several places of a plan. */
+  def subject(operators: Seq[LogicalPlan]): String = {
+    val shown = operators.take(MostNamed).map(subject)
+    val more = if (operators.size > shown.size) Seq(s"${operators.size - shown.size} more") else Nil
+    (shown ++ more).mkString(", ")
+  }
 
   /** One line naming an operator, without the ids that change from plan to plan. */
   def subject(operator: LogicalPlan): String = {

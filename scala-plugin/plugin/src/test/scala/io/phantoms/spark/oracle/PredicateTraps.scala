@@ -92,4 +92,49 @@ trait PredicateTraps extends Traps { this: AnyFunSuite =>
       )
     }
   }
+
+  shares("filters on one side of a join")(
+    """select name, sum(c) s, count(*) n from t join dim on t.a = dim.a where t.z = 0 group by name
+      |union all select name, sum(c), count(*) from t join dim on t.a = dim.a where t.z = 1 group by name""".stripMargin
+  )
+  shares("filters on different sides of a join, and one in common")(
+    """select name, b, sum(c) s from t join dim on t.a = dim.a where t.z = 0 and t.n < 2 group by name, b
+      |union all select name, b, max(c) from t join dim on t.a = dim.a where dim.name > 'n1' and t.n < 2 group by name, b
+      |union all select name, '-', min(c) from t join dim on t.a = dim.a where dim.name in ('n0', 'n2') and t.n < 2 and t.flag
+      |group by name""".stripMargin
+  )
+  shares("filters below two joins, of columns that only they read")(
+    """select d.name, count(*) n from t join dim d on t.a = d.a join dim e on t.z = e.a where e.name = 'n1' and t.sh > 0 group by d.name
+      |union all select d.name, count(*) from t join dim d on t.a = d.a join dim e on t.z = e.a where e.name = 'n0' and t.by < 0
+      |group by d.name""".stripMargin
+  )
+  shares("filters on the left of an outer join and of a semi join")(
+    """select name, sum(c) s from t left join dim on t.a = dim.a where t.z = 0 group by name
+      |union all select name, sum(c) from t left join dim on t.a = dim.a where t.z > 0 and t.c > 10 group by name
+      |union all select b, sum(c) from t left semi join dim on t.a = dim.a where t.z > 0 group by b
+      |union all select b, sum(c) from t left semi join dim on t.a = dim.a where t.z < 2 group by b""".stripMargin
+  )
+  declines("filters on the right of an outer join, whose rows then find no partner", "DIFFERENT_INPUTS")(
+    """select name, sum(c) s from t left join (select * from dim where name > 'n1') d on t.a = d.a group by name
+      |union all select name, sum(c) from t left join (select * from dim where name < 'n3') d on t.a = d.a group by name""".stripMargin
+  )
+  test("a filter below a join that may fail is asked of rows without a partner, too") {
+    withConf("spark.sql.ansi.enabled" -> "true") {
+      val sql =
+        """select name, sum(c) s from t join (select * from dim where 1 div a > -5) d on t.a = d.a group by name
+          |union all select name, sum(c) from t join (select * from dim where a < 3) d on t.a = d.a group by name""".stripMargin
+      val expected = plain(spark.sql(sql))
+      assert(expected.result.isLeft)
+      same(expected, shared(spark.sql(sql)), ordered = false, sql)
+      checkDeclinedSql(sql.replace("1 div a", "1 div (a + 1)"), "DIFFERENT_INPUTS")
+    }
+  }
+  test("what may fail above a join is not asked of rows that a filter below it drops") {
+    withConf("spark.sql.ansi.enabled" -> "true") {
+      checkSharedSql(
+        """select name, sum(10 div z) s from t join dim on t.a = dim.a where t.z <> 0 group by name
+          |union all select name, sum(10 div z) from t join dim on t.a = dim.a where t.z > 1 group by name""".stripMargin
+      )
+    }
+  }
 }

@@ -9,7 +9,7 @@ final class RandomQueries(table: RandomTable, random: Random) {
 
   def next(): String = {
     var wraps = 8
-    val query = random.nextInt(7) match {
+    val query = random.nextInt(8) match {
       case 0 if times.nonEmpty => windows()
       case 1 | 2 => sets(random.nextInt(4) > 0)
       case 3 => shards()
@@ -17,6 +17,7 @@ final class RandomQueries(table: RandomTable, random: Random) {
         // Columns that nobody reads are conditions that nobody asks.
         wraps = 1
         conditionals()
+      case 5 => scattered()
       case _ => union()
     }
     random.nextInt(8) % wraps match {
@@ -238,6 +239,33 @@ final class RandomQueries(table: RandomTable, random: Random) {
     s"select ${(shown :+ "count(*) cnt").mkString(", ")} from ${table.view}${where()}$group" + maybe(6)(
       " having count(*) > 1"
     )
+  }
+
+  /** A join of groupBys over one input, under filters in common or of their own. */
+  private def scattered(): String = {
+    val filter = where()
+    val own = random.nextInt(3) == 0
+    val sides = Vector.tabulate(2 + random.nextInt(2)) { i =>
+      val keys = some(table.keys, 2).map(keyExpression).distinct.filterNot(_.startsWith("window("))
+      val measures = Vector.fill(random.nextInt(3))(aggregate(pick(families)))
+      val shown = keys.take(1).map(k => s"cast($k as string) k$i") ++
+        measures.zipWithIndex.map { case (m, j) => s"$m m${i}_$j" } :+ s"count(*) cnt$i"
+      val grouped = if (keys.isEmpty) Vector(table.keys.head.name) else keys
+      val group = random.nextInt(6) match {
+        case 0 => s"rollup(${grouped.mkString(", ")})"
+        case _ => grouped.mkString(", ")
+      }
+      val key = if (keys.isEmpty) Vector(s"cast(${grouped.head} as string) k$i") else Vector.empty
+      s"(select ${(key ++ shown).mkString(", ")} from ${table.view}${if (own) where() else filter} group by $group" +
+        maybe(5)(" having count(*) > 1") + s") q$i"
+    }
+    val joined = sides.zipWithIndex.tail.foldLeft(sides.head) { case (left, (side, i)) =>
+      val how = pick(Vector("join", "join", "left join", "full join", "left semi join"))
+      // What a semi join hides cannot be named.
+      if (how.contains("semi")) s"$left $how (select * from $side) s$i on s$i.k$i <=> q0.k0"
+      else s"$left $how $side on q$i.k$i ${pick(Vector("=", "<=>"))} q0.k0"
+    }
+    s"select q0.*, q0.cnt0 cnt from $joined"
   }
 
   /** Keys are put out as strings, so that branches may have any. */

@@ -82,6 +82,14 @@ class RandomMaskTrapsSuite extends RandomTraps with OneOfFour with MaskTraps {
   override protected def place: Int = 2
 }
 
+class ScatteredTrapsSuite extends TrapVariants with OneOfFour with ScatteredTraps {
+  override protected def place: Int = 0
+}
+
+class RandomScatteredTrapsSuite extends RandomTraps with OneOfFour with ScatteredTraps {
+  override protected def place: Int = 2
+}
+
 /** Of eight traps of aggregates one runs in each of these, and two as a session meets them. */
 trait OtherAggregateTraps extends SharesTests with AggregateTraps with TrapTables {
   override protected def side: Int = 1

@@ -1,0 +1,178 @@
+package io.phantoms.spark.detect
+
+import io.phantoms.spark.detect.DeclineReason._
+
+import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+
+/**
+ * Operators that aggregate, parted by what they read: those whose inputs are copies of each other (see [[InputAlignment]]),
+ * or would be without their filters, are a group.
+ *
+ * @param several groups that have something to share
+ * @param alone the others
+ */
+private[detect] final case class InputGroups(several: Vector[InputGroups.Group], alone: Vector[InputGroups.Group])
+
+private[detect] object InputGroups {
+
+  /**
+   * An operator that aggregates; `queries` as many as it has grouping sets.
+   *
+   * @param ordinal says which one
+   */
+  final case class Member(ordinal: Int, queries: Seq[WorkloadQuery])
+
+  /**
+   * Operators that read one base.
+   *
+   * @param originals hold their inputs as they were before they were merged
+   * @param constants see [[filterConstants]]
+   */
+  final case class Group(
+      base: LogicalPlan,
+      members: Vector[Member],
+      originals: Vector[WorkloadQuery],
+      constants: Int = 0
+  ) {
+    def isSingle: Boolean = members.map(_.queries.size).sum == 1
+
+    /** Ordinals of its members. */
+    def ordinals: Set[Int] = members.map(_.ordinal).toSet
+
+    /** Its queries over another input. */
+    def moved(input: LogicalPlan, rewrite: Expression => Expression): Group =
+      copy(base = input, members = members.map(m => m.copy(queries = m.queries.map(_.onSource(input, rewrite)))))
+
+    /**
+     * What it is to compute.
+     *
+     * @param operators what plain Spark computes it by, each over its own copy of the input
+     * @param consumers who gets which of the queries, in the order of the members
+     */
+    def workload(operators: Seq[LogicalPlan], consumers: IndexedSeq[Consumer]): Either[DeclineReason, Workload] = {
+      val queries = members.flatMap(_.queries)
+      for {
+        _ <- SensitiveSources.readDifferently(operators, base, queries).toLeft(())
+        _ <- Option.when(
+          originals.exists(b => !b.fromGroupingSets && SensitiveSources.computesAggregates(b.source))
+        )(SourcePushDown).toLeft(())
+        workload <- WorkloadBuilder.build(base, queries, consumers, oneAggregate = false)
+      } yield workload
+    }
+  }
+
+  def apply(members: Seq[Member]): InputGroups = {
+    val (relaxed, kept) = underFilters(members.foldLeft(Vector.empty[Group])(add))
+    val (alone, shared) = kept.partition(_.isSingle)
+    InputGroups(shared.map(composed) ++ relaxed, alone)
+  }
+
+  /** Asked of each member on its own: one bad input is no reason to leave the others alone. */
+  def withEligibleSource(queries: Seq[WorkloadQuery]): Either[DeclineReason, Seq[WorkloadQuery]] =
+    queries.headOption.flatMap(b => Eligibility.source(b.source)).toLeft(queries)
+
+  /** Puts a member into the group whose input it shares, if there is one. */
+  private def add(groups: Vector[Group], member: Member): Vector[Group] = {
+    val source = member.queries.head.source
+    val constants = filterConstants(source)
+    // Of hundreds with a filter of their own, nearly all differ in that.
+    aligned(groups.map(_.base), source, groups(_).constants == constants) match {
+      case Some((i, m)) =>
+        val moved = member.copy(queries = member.queries.map(_.onSource(m.plan, m.translate)))
+        val old = groups(i)
+        groups.updated(i, old.copy(m.plan, old.members :+ moved, old.originals ++ member.queries))
+      case None => groups :+ Group(source, Vector(member), member.queries.toVector, constants)
+    }
+  }
+
+  /** Something that filters of copies of one input have in common, whatever order they are written in. */
+  private def filterConstants(plan: LogicalPlan): Int =
+    plan.collect { case f: Filter => f.condition.collect { case l: Literal => l.hashCode }.sum }.sum
+
+  /** The first of some inputs, of those that are likely to be, of which another one is a copy. */
+  private def aligned(
+      inputs: Vector[LogicalPlan],
+      other: LogicalPlan,
+      likely: Int => Boolean
+  ): Option[(Int, InputAlignment.Merged)] =
+    inputs.indices.iterator.filter(likely).flatMap(i => InputAlignment.merge(inputs(i), other).map((i, _))).nextOption()
+
+  /** With the keys of its queries as few as they can be. */
+  private def composed(group: Group): Group = {
+    val queries = Shards.composed(group.members.flatMap(_.queries)).iterator
+    group.copy(members = group.members.map(m => m.copy(queries = m.queries.map(_ => queries.next()))))
+  }
+
+  /**
+   * Groups that would share an input without their filters, each as one of several queries under a filter: those of which
+   * nobody else has the filter, and where there are many filters, all. And the groups that are none of these.
+   */
+  private def underFilters(groups: Vector[Group]): (Vector[Group], Vector[Group]) = {
+    val found = groups.flatMap(g => Predicates.filtered(g.base).map(g -> _))
+    val inputs = found.foldLeft(Vector.empty[Unfiltered]) { case (made, (g, f)) =>
+      // What is computed behind filters is shared with those who compute the same there.
+      aligned(made.map(_.input), f.input, made(_).guarded == f.guarded) match {
+        case Some((i, m)) =>
+          val part = Part(g.moved(m.plan, m.translate), f.condition.map(m.translate), g)
+          made.updated(i, Unfiltered(m.plan, made(i).parts :+ part, f.guarded))
+        case None => made :+ Unfiltered(f.input, Vector(Part(g.moved(f.input, identity), f.condition, g)), f.guarded)
+      }
+    }
+    val merged = inputs.map(u => if (u.parts.size > MostKept) u else u.copy(parts = u.parts.filter(_.group.isSingle)))
+      .filter(u => u.parts.size > 1 && u.isSafe)
+    val taken = merged.flatMap(_.parts.map(_.original))
+    (merged.flatMap(_.groups), groups.filterNot(g => taken.exists(_ eq g)))
+  }
+
+  /** Filters over one input of which those that several queries share are left to these. */
+  private val MostKept = 2
+
+  /** A group over an input without its filter, and the group as it was. */
+  private final case class Part(group: Group, condition: Option[Expression], original: Group)
+
+  /**
+   * Groups over one input, each with the filter that it had.
+   *
+   * @param guarded what each of them computes behind its filter that may fail
+   */
+  private final case class Unfiltered(input: LogicalPlan, parts: Vector[Part], guarded: Int) {
+
+    /** Whether all compute the same of what may fail, and can do so behind a filter. */
+    def isSafe: Boolean = guarded == 0 || (guarded == Predicates.guarded(input) &&
+      parts.flatMap(_.condition).forall(c => Predicates.guarded(placedOn(c)) == 0))
+
+    private def placedOn(condition: Expression): LogicalPlan =
+      Predicates.place(condition, input).collectFirst { case f: Filter => f.child }.get
+
+    /** One group, or several where predicates are too many for keys of their own. */
+    def groups: Vector[Group] = {
+      val (common, own) = Predicates.common(parts.map(_.condition))
+      val all = for { (Part(g, _, _), condition) <- parts.zip(own); m <- g.members } yield (m, g, condition)
+      val slices = Shards.composed(all.flatMap(_._1.queries)).iterator
+      val members = all.map { case (m, g, condition) =>
+        Entry(m.ordinal, m.queries.map(_ => Shards.Filtered(slices.next(), condition)), g)
+      }
+      val keyed = Shards.keyed(members.flatMap(_.queries))
+      val (apart, together) = members.partition(m => m.queries.exists(q => keyed.exists(_ eq q)))
+      if (keyed.map(_.predicate.canonicalized).distinct.size <= Shards.MostKeys) Vector(group(members, common))
+      else (together +: apart.grouped(Shards.MostKeys).toVector).filter(_.flatMap(_.queries).size > 1)
+        .map(group(_, common))
+    }
+
+    private def group(entries: Vector[Entry], common: Option[Expression]): Group = {
+      val filtered = entries.flatMap(_.queries)
+      val (under, rows) = Shards.under(filtered)
+      val base = WorkloadBuilder.both(common, rows)
+        .fold(input)(c => Predicates.simplified(Predicates.placeDeep(c, input)))
+      val queries = under.map(_.copy(source = base)).iterator
+      Group(
+        base,
+        entries.map(e => Member(e.ordinal, e.queries.map(_ => queries.next()))),
+        entries.flatMap(_.group.originals).distinct
+      )
+    }
+  }
+
+  private final case class Entry(ordinal: Int, queries: Seq[Shards.Filtered], group: Group)
+}

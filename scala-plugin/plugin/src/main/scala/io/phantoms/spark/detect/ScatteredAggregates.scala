@@ -1,0 +1,90 @@
+package io.phantoms.spark.detect
+
+import org.apache.spark.sql.catalyst.expressions.Alias
+import org.apache.spark.sql.catalyst.planning.PhysicalAggregation
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan, Union}
+import org.apache.spark.sql.catalyst.trees.TreePattern
+
+/**
+ * Aggregates in several places of a plan that read one input: sides of joins, common table expressions that are used
+ * several times, subqueries that became joins, branches of a union below what the union is of. Each is a consumer; what
+ * stands above it stays.
+ *
+ * {{{
+ *   Join
+ *   :- Aggregate [k], [k, count(1)]
+ *   :  +- Relation t
+ *   +- Project
+ *      +- Aggregate [m], [m, sum(v)]
+ *         +- Relation t
+ * }}}
+ *
+ * What one union is of is not looked at here: its branches have one consumer together.
+ *
+ * @param aggregates what is to be replaced, one a consumer of the workload
+ */
+final case class ScatteredAggregates(aggregates: IndexedSeq[Aggregate], workload: Workload)
+
+object ScatteredAggregates {
+
+  /** @param isHeld whether it is what a union is of, with others */
+  private final case class Found(aggregate: Aggregate, isHeld: Boolean) {
+
+    /** What plain Spark computes before the shuffle. */
+    lazy val shuffled: LogicalPlan = aggregate match {
+      case PhysicalAggregation(keys, functions, _, child) =>
+        val calls = functions.distinctBy(_.canonicalized).map(f => Alias(f, "function")())
+        Aggregate(keys, keys ++ calls, child).canonicalized
+      case other => other.canonicalized
+    }
+  }
+
+  /** Those of a plan, outermost first, and why others that read one input cannot be shared. */
+  def detect(plan: LogicalPlan): Seq[Either[DeclineReason, ScatteredAggregates]] = {
+    val found = aggregates(plan).toIndexedSeq
+    if (found.count(!_.isHeld) < 2) Nil
+    else {
+      val members = found.indices.flatMap { i =>
+        AggregateNormalizer.branches(found(i).aggregate).flatMap(InputGroups.withEligibleSource).toOption
+          .filter(_.nonEmpty).map(InputGroups.Member(i, _))
+      }
+      free(found, members).sortBy(_.members.head.ordinal).map { group =>
+        val replaced = group.members.map(m => found(m.ordinal).aggregate)
+        val ends = group.members.scanLeft(0)(_ + _.queries.size)
+        val shuffled = group.members.map(m => found(m.ordinal).shuffled)
+        val consumers = replaced.indices.map { i =>
+          Consumer(replaced(i).output, ends(i) until ends(i + 1), shuffled.indexOf(shuffled(i)) < i)
+        }
+        group.workload(replaced, consumers).map(ScatteredAggregates(replaced, _))
+      }
+    }
+  }
+
+  /**
+   * Groups of those that no union holds. What several do alike plain Spark does once, down to the shuffle: there is nothing
+   * to share if all do, and one that a union holds would have to be computed once more without the others.
+   */
+  private def free(found: IndexedSeq[Found], members: Seq[InputGroups.Member]): Vector[InputGroups.Group] = {
+    val held = found.filter(_.isHeld).map(_.shuffled).toSet
+    val left = members.filterNot(m => found(m.ordinal).isHeld || (held.nonEmpty && held(found(m.ordinal).shuffled)))
+    InputGroups(left).several.filter(_.members.map(m => found(m.ordinal).shuffled).distinct.size > 1)
+  }
+
+  /** From the root down, as those are to be replaced that hold others in their input. */
+  private def aggregates(plan: LogicalPlan): Seq[Found] =
+    if (!plan.containsPattern(TreePattern.AGGREGATE)) Nil
+    else plan match {
+      case u: Union =>
+        val own = u.children.map(UnionDetector.aggregateOf(_, None))
+        val together = own.flatten.count(a => !UnionDetector.isEmpty(a.child)) > 1
+        u.children.zip(own).flatMap {
+          case (_, Some(aggregate)) if together => of(aggregate, isHeld = true)
+          case (child, _) => aggregates(child)
+        }
+      case a: Aggregate => of(a, isHeld = false)
+      case other => other.children.flatMap(aggregates)
+    }
+
+  private def of(aggregate: Aggregate, isHeld: Boolean): Seq[Found] =
+    if (UnionDetector.isEmpty(aggregate.child)) Nil else Found(aggregate, isHeld) +: aggregates(aggregate.child)
+}
