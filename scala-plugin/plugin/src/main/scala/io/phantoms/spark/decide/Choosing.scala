@@ -29,6 +29,20 @@ trait Choosing {
       workload: Workload,
       settings: PhantomsSettings
   ): Decision = {
+    val asIs = one(session, subject, workload, settings)
+    (asIs, workload.overFragments.map(one(session, subject, _, settings))) match {
+      case (a: Shared, Some(b: Shared)) => if (b.choice.cost <= a.choice.cost) b else a
+      case (_: Declined, Some(b: Shared)) => b
+      case _ => asIs
+    }
+  }
+
+  private def one(
+      session: SparkSession,
+      subject: String,
+      workload: Workload,
+      settings: PhantomsSettings
+  ): Decision = {
     lazy val problem = this.problem(session, workload, settings)
     lazy val choice = choose(session, problem, settings)
     Admission.workload(workload, settings).orElse(Admission.choice(choice)) match {

@@ -44,8 +44,14 @@ private[detect] object Masks {
 
   /** Whether so many aggregates are conditional that it is worth a closer look. */
   def mayHelp(aggregate: Aggregate): Boolean = aggregate.aggregateExpressions.iterator.flatMap(_.collect {
-    case a: AggregateExpression if a.filter.nonEmpty || a.aggregateFunction.children.exists(isConditional) => a
+    case a: AggregateExpression if isConditional(a.aggregateFunction, a.filter) => a
   }).drop(Fewest - 1).hasNext
+
+  private def mayHelp(query: WorkloadQuery): Boolean =
+    query.functions.iterator.filter(f => isConditional(f.function, f.filter)).drop(Fewest - 1).hasNext
+
+  private def isConditional(function: AggregateFunction, filter: Option[Expression]): Boolean =
+    filter.nonEmpty || function.children.exists(isConditional)
 
   private def isConditional(e: Expression): Boolean = e match {
     case _: If | _: CaseWhen => true
@@ -55,10 +61,22 @@ private[detect] object Masks {
   /** The groupBy over fragments, or as it is. */
   def orAsIs(query: WorkloadQuery): WorkloadQuery = of(query).getOrElse(query)
 
+  /**
+   * Several groupBys of one source, those over fragments of which so many aggregates can be told apart by predicates; None
+   * where there is no such.
+   */
+  def ofSome(queries: Seq[WorkloadQuery]): Option[Seq[WorkloadQuery]] = {
+    val below = if (queries.exists(mayHelp)) queries.map(inlined) else queries
+    val made = below.map(q => if (canBeMasked(q) && mayHelp(q)) ofInlined(q).getOrElse(q) else q)
+    Option.when(made.exists(_.masks.nonEmpty) && made.forall(_.source.eq(made.head.source)))(made)
+  }
+
+  private def canBeMasked(query: WorkloadQuery): Boolean =
+    query.window.isEmpty && query.fragment.isEmpty && query.predicate.isEmpty && query.having.isEmpty
+
   /** The groupBy over fragments, if so many of its aggregates can be told apart by predicates. */
   def of(query: WorkloadQuery): Option[WorkloadQuery] =
-    if (query.window.nonEmpty || query.fragment.nonEmpty || query.predicate.nonEmpty || query.having.nonEmpty) None
-    else ofInlined(inlined(query))
+    if (canBeMasked(query)) ofInlined(inlined(query)) else None
 
   /**
    * Reads through Projects that compute what may not fail and takes no time: the optimizer puts the conditions of count_if

@@ -39,13 +39,15 @@ final case class Consumer(output: Seq[Attribute], queries: Seq[Int], repeated: B
  * @param consumers each query is of exactly one
  * @param oneScan whether plain Spark computes what stands below the aggregates once for all queries: grouping sets
  * @param rows rows of `base` that are aggregated at all; what `base` computes is computed for the others, too
+ * @param overFragments the same with conditional aggregates put together from fragments, where these are many
  */
 final case class Workload(
     base: LogicalPlan,
     queries: IndexedSeq[WorkloadQuery],
     consumers: IndexedSeq[Consumer],
     oneScan: Boolean = true,
-    rows: Option[Expression] = None
+    rows: Option[Expression] = None,
+    overFragments: Option[Workload] = None
 ) {
   require(consumers.flatMap(_.queries).sorted == queries.indices, "each query is of one consumer")
 

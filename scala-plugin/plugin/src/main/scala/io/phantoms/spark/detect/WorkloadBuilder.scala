@@ -21,6 +21,17 @@ object WorkloadBuilder {
       found: Seq[WorkloadQuery],
       consumers: IndexedSeq[Consumer],
       oneAggregate: Boolean
+  ): Either[DeclineReason, Workload] =
+    made(base, found, consumers, oneAggregate).map { workload =>
+      val fragments = Masks.ofSome(found).flatMap(q => made(q.head.source, q, consumers, oneAggregate).toOption)
+      workload.copy(overFragments = fragments)
+    }
+
+  private def made(
+      base: LogicalPlan,
+      found: Seq[WorkloadQuery],
+      consumers: IndexedSeq[Consumer],
+      oneAggregate: Boolean
   ): Either[DeclineReason, Workload] = {
     val taken = rowsTaken(found, oneAggregate)
     val queries = (if (taken.isGuarding) found else found.map(guarded)).toIndexedSeq

@@ -64,6 +64,7 @@ object ExpressionCost {
   /** Neither zero nor what takes the smallest number out of its range. */
   private def isDivisor(e: Expression): Boolean = e match {
     case Literal(n: Number, _) => n.doubleValue != 0 && n.doubleValue != -1
+    case Literal(d: Decimal, _) => !d.isZero
     case _ => false
   }
 
@@ -84,7 +85,8 @@ object ExpressionCost {
     case _: SignatureWords | _: SignatureWord | _: SignatureBit => false
     case a @ (_: Add | _: Subtract | _: Multiply | _: Abs | _: UnaryMinus) =>
       !isFloating(a.dataType) && !isWideEnough(a.dataType)
-    case d: BinaryArithmetic if isPrimitive(d.dataType) && divides(d) => !isDivisor(d.right)
+    case d: BinaryArithmetic if (isPrimitive(d.dataType) || isWideEnough(d.dataType)) && divides(d) =>
+      !isDivisor(d.right)
     case c: Cast if c.dataType == StringType => !isWritten(c.child.dataType)
     case c: Cast => !(isNumber(c.dataType) && Cast.canUpCast(c.child.dataType, c.dataType))
     case _ => true

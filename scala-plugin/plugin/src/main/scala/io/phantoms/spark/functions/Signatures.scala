@@ -41,6 +41,10 @@ private[spark] final case class SignatureWords(children: Seq[Expression]) extend
     10 + looked.sum + parts.rest.flatMap(_.parts).map(ExpressionCost.nanos).sum / 2
   }
 
+  /** Predicates that a row is spared, at least: what is looked up, or still open, is evaluated. */
+  def evaluationsSaved: Long =
+    math.max(0, children.size - parts.early.size - parts.late.size - parts.after.size - parts.rest.size).toLong
+
   override def eval(row: InternalRow): Any = {
     val words = new Array[Long](Signature.words(children.size))
     children.zipWithIndex.foreach { case (p, j) => if (PredicateParts.isTrue(p, row)) words(j >>> 6) |= 1L << j }
@@ -99,6 +103,10 @@ private[spark] final case class SignatureWords(children: Seq[Expression]) extend
 
 private[spark] object SignatureWords {
   private val Type = ArrayType(LongType, containsNull = false)
+
+  /** Of a row for which these are evaluated. */
+  def evaluationsSaved(of: Seq[Expression]): Long =
+    of.flatMap(_.collect { case s: SignatureWords => s }).distinctBy(_.canonicalized).map(_.evaluationsSaved).sum
 
   /** Finding a value among constants, nanoseconds. */
   private val LookUp = 15.0

@@ -2,6 +2,7 @@ package io.phantoms.spark.physical
 
 import scala.reflect.ClassTag
 
+import io.phantoms.spark.functions.SignatureWords
 import io.phantoms.spark.run.{Kernels, LftaOptions, LftaTask, ObservedCounts}
 import io.phantoms.spark.spec.{RowSteps, SharedSpec}
 
@@ -59,6 +60,8 @@ final case class LftaExec(
 
   override lazy val metrics: Map[String, SQLMetric] = Map(
     "rows" -> SQLMetrics.createMetric(sparkContext, "input rows"),
+    "dropped" -> SQLMetrics.createMetric(sparkContext, "rows that no query wants"),
+    "evaluationsSaved" -> SQLMetrics.createMetric(sparkContext, "evaluations of predicates saved"),
     "probes" -> SQLMetrics.createMetric(sparkContext, "probes"),
     "hits" -> SQLMetrics.createMetric(sparkContext, "hits"),
     "collisions" -> SQLMetrics.createMetric(sparkContext, "collisions"),
@@ -82,7 +85,8 @@ final case class LftaExec(
     def blocks[T: ClassTag](rows: RDD[T]): RDD[InternalRow] = {
       val input = atLeastOne(rows)
       val counts = ObservedCounts.mapSide(spec, input.getNumPartitions, sparkContext)
-      val (task, batches) = (new LftaTask(spec, kernels, options, metrics, counts), columnar)
+      val saved = SignatureWords.evaluationsSaved(bound.steps ++ bound.inputs)
+      val (task, batches) = (new LftaTask(spec, kernels, options, metrics, counts, saved), columnar)
       input.mapPartitionsWithIndex((partition, part) => task.run(partition, part, batches))
     }
     if (columnar) blocks(child.executeColumnar()) else blocks(child.execute())

@@ -28,7 +28,9 @@ final case class SharedMergeExec(spec: SharedSpec, output: Seq[Attribute], child
 
   override lazy val metrics: Map[String, SQLMetric] = SharedMergeExec.metrics(sparkContext) +
     ("numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows")) +
-    ("windowMerges" -> SQLMetrics.createMetric(sparkContext, "merges to put windows together"))
+    ("slices" -> SQLMetrics.createMetric(sparkContext, "slices that windows are put together from")) +
+    ("fragments" -> SQLMetrics.createMetric(sparkContext, "fragments that results are put together from")) +
+    ("windowMerges" -> SQLMetrics.createMetric(sparkContext, "final merges, of slices and fragments"))
 
   override protected def doExecute(): RDD[InternalRow] = {
     val ours = spec
@@ -51,6 +53,7 @@ object SharedMergeExec {
     "received" -> SQLMetrics.createMetric(sparkContext, "entries received"),
     "derived" -> SQLMetrics.createMetric(sparkContext, "entries derived"),
     "groups" -> SQLMetrics.createMetric(sparkContext, "groups"),
+    "partialMerges" -> SQLMetrics.createMetric(sparkContext, "partial merges, of entries into groups"),
     "spilledBytes" -> SQLMetrics.createSizeMetric(sparkContext, "spilled to disk"),
     "peakBytes" -> SQLMetrics.createSizeMetric(sparkContext, "peak memory")
   )

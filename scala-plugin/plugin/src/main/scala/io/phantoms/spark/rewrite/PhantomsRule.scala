@@ -162,8 +162,8 @@ final class PhantomsRule(
       sharing.decide(session, subject, workload, settings) match {
         case shared: Shared =>
           // Statistics describe the input as the user wrote it; only now may it be rewritten itself.
-          val input = all(workload.base)
-          val rewritten = workload.copy(base = input)
+          val input = all(shared.workload.base)
+          val rewritten = shared.workload.copy(base = input)
           sharing.build(rewritten, shared.problem, shared.configuration, shared.notation) match {
             case Right(built) =>
               decisions += shared

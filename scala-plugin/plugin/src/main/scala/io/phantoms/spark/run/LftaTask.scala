@@ -16,13 +16,15 @@ import io.phantoms.spark.spec.SharedSpec
  * What one map task of [[LftaExec]] does. Serialized to executors, so it holds no plan.
  *
  * @param counts what is observed for later plans
+ * @param evaluationsSaved predicates of a row that are not evaluated one by one
  */
 final class LftaTask(
     spec: SharedSpec,
     kernels: Kernels[LftaKernel],
     options: LftaOptions,
     metrics: Map[String, SQLMetric],
-    counts: Option[PartCounts]
+    counts: Option[PartCounts],
+    evaluationsSaved: Long
 ) extends Serializable
     with Logging {
   import LftaTask._
@@ -150,6 +152,8 @@ final class LftaTask(
     }.toMap
     val (tables, bypasses) = spec.mapSide.partition(spec.relations(_).buckets > 0)
     metrics("rows") += kernel.rows
+    metrics("dropped") += kernel.dropped
+    metrics("evaluationsSaved") += evaluationsSaved * (kernel.rows + kernel.dropped)
     metrics("bytesSaved") += 8L * kernel.savedWords
     metrics("probes") += tables.map(r => probes(r) - kernel.passed(r)).sum
     metrics("hits") += tables.map(r => probes(r) - kernel.passed(r) - kernel.misses(r)).sum

@@ -56,6 +56,7 @@ final class MergeTask(
           done = true
           metrics("received") += kernel.received
           metrics("derived") += kernel.derived
+          metrics("partialMerges") += math.max(0L, kernel.received + kernel.derived - merge.groups.sum)
           made.report(metrics)
           metrics("peakBytes") += memory.peak
           counts.foreach(_.add(PartCounts.Part(part, merge.groups)))

@@ -29,6 +29,8 @@ private[spark] final class ResultRows(spec: SharedSpec, kernel: HftaKernel) exte
   override def report(metrics: Map[String, SQLMetric]): Unit = {
     metrics("numOutputRows") += kernel.emitted
     metrics("windowMerges") += kernel.combined
+    metrics("slices") += kernel.slices
+    metrics("fragments") += kernel.fragments
   }
 
   /** The groups that a query's results are made of, and by what words they are sorted. */

@@ -411,4 +411,19 @@ class DetectorSuite extends AnyFunSuite with DetectionTestSession {
     case e =>
       e.toString.replaceAll("#\\d+L?", "").replaceAll("^\\((.*)\\)$", "$1").toLowerCase(java.util.Locale.ROOT)
   }
+
+  test("many conditional aggregates of several groupBys are also found as ones of fragments") {
+    val asked = (1 to 8).map(i => s"count_if(c > $i) m$i").mkString(", ")
+    def masked(sql: String): Seq[Boolean] = detectIn(planFor(sql)) match {
+      case Some(Right(candidate)) =>
+        candidate.workloads.flatMap(_.overFragments).flatMap(_.queries).map(_.masks.nonEmpty)
+      case other => fail(s"$other")
+    }
+    assert(masked(s"select a, b, $asked from t group by cube(a, b)") == Seq.fill(4)(true))
+    val few = "count_if(c > 1) m1, " + (2 to 8).map(i => s"count(*) m$i").mkString(", ")
+    assert(
+      masked(s"select a, $asked from t group by a union all select c, $few from t group by c") == Seq(true, false)
+    )
+    assert(masked(s"select a, $few from t group by a union all select c, $few from t group by c") == Nil)
+  }
 }

@@ -128,4 +128,39 @@ final class LftaSuite extends AnyFunSuite with PluginSession {
     assert(value(lfta.metrics, "rows") <= 20000)
     assert(value(merge.metrics, "received") <= value(lfta.metrics, "externalEvictions"))
   }
+
+  test("slices are paired ones, and merges within their bounds") {
+    spark.range(0, 300, 1, 3).selectExpr("timestamp_seconds(id * 60) ts", "id % 7 v").createOrReplaceTempView("minutes")
+    val (range, slide) = (18, 15)
+    val (lfta, merge) =
+      operators(assertSame(s"select window(ts, '$range minutes', '$slide minutes') w, sum(v) from minutes group by 1"))
+    def counted(m: String): Long = merge.metrics(m).value
+    val windows = 21
+    // Edges at 15k and 15k + 3; panes are as long as what divides range and slide: 3 minutes.
+    assert(counted("slices") == 40 && counted("slices") <= 300 / 3)
+    assert(counted("numOutputRows") == windows)
+    assert(lfta.metrics("rows").value == 300)
+    assert(lfta.metrics("hits").value + counted("partialMerges") <= 300)
+    // Of each slice all that task and tables make of it is merged into one.
+    assert(counted("partialMerges") == counted("received") - 40)
+    assert(counted("windowMerges") <= 3 * 40 + windows && counted("windowMerges") >= windows - 2)
+    assert(counted("fragments") == 0)
+  }
+
+  test("fragments, rows that nobody wants, predicates not evaluated") {
+    val filters = (1 to 8).map(i => s"v < ${5 * i}")
+    val sql = filters.zipWithIndex.map { case (f, i) => s"select $i q, k, sum(v) from wanted where $f group by k" }
+    val files = java.nio.file.Files.createTempDirectory("phantoms-wanted").resolve("t").toString
+    spark.range(0, 2000, 1, 2).selectExpr("id % 3 k", "id % 100 v").write.parquet(files)
+    spark.read.parquet(files).createOrReplaceTempView("wanted")
+    val (lfta, merge) = operators(assertSame(sql.mkString(" union all ")))
+    assert(lfta.metrics("rows").value == 800 && lfta.metrics("dropped").value == 1200)
+    // One look-up for eight predicates.
+    assert(lfta.metrics("evaluationsSaved").value == 7 * 2000)
+    // Of each group the fragment of v < 5 has all eight bits, that of v < 10 seven, and so on.
+    assert(merge.metrics("fragments").value == 3 * (1 to 8).sum)
+    assert(merge.metrics("groups").value == 3 * 8)
+    assert(merge.metrics("windowMerges").value == 3 * (0 to 7).sum)
+    assert(merge.metrics("slices").value == 0)
+  }
 }

@@ -231,6 +231,35 @@ trait MaskTraps extends Traps { this: AnyFunSuite =>
   ofTwoRows("a condition before FALSE", "false", fails = (true, true, true))("100 div c > 1 and f")
   ofTwoRows("a condition in a list", "true", fails = (true, true, true))("f and 100 div c in (1, 20)")
   ofTwoRows("what is not NULL is asked late", "null", fails = (true, false, false))("f is not null and 100 div c > 1")
+  // Under random configurations these are put together from fragments; the chooser takes what is cheaper.
+  private val everyForm = conditions.map(p => s"count_if($p)") ++ conditions.map(p => s"sum(c) filter (where $p)") ++
+    conditions.map(p => s"sum(if($p, z, 0))") ++ Seq("max(b) filter (where z = 0)", "count(*)", "avg(d)")
+  shares("of each set of a cube")(by("a, b", everyForm).replace("group by a, b", "group by cube(a, b)"))
+  shares("of sets, one of them without a key, over no row")(
+    by("a, z", everyForm, "none").replace("group by a, z", "group by grouping sets ((a, z), (z), ())")
+  )
+  shares("of sets with grouping ids and a condition")(
+    by("a, b, grouping_id() g", everyForm)
+      .replace("group by a, b, grouping_id() g", "group by rollup(a, b) having count(*) > 2 and grouping_id() < 3")
+  )
+  shares("of some branches of a union")(
+    by("a", everyForm.take(12)) + " union all " + by("z", everyForm.take(12)) + " union all " +
+      by("n", Seq.fill(12)("count(*)")) + " union all " + by(
+        "null",
+        everyForm.slice(4, 16)
+      ).replace(" group by null", "")
+  )
+  shares("of branches under filters of their own")(
+    Seq("z = 0", "c > 10", "a > 0").map(f => by("a", everyForm.take(9), s"(select * from t where $f)")).mkString(
+      " union all "
+    )
+  )
+  shares("of both sides of a join")(
+    s"select * from (${by("a", everyForm.take(10))}) p join (${by("a, z", everyForm.take(9))}) q on p.a = q.a"
+  )
+  shares("over windows")(
+    s"select window.start, ${everyForm.mkString(", ")} from t group by window(ts, '10 minutes', '5 minutes')"
+  )
   test("switched off with the predicates") {
     withConf("spark.phantoms.predicates.enabled" -> "false") {
       checkDeclinedSql(by("a", conditions.map(p => s"count_if($p)")), "DISABLED")

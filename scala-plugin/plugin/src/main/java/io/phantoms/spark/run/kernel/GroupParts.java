@@ -60,6 +60,7 @@ public final class GroupParts {
       return false;
     }
     clear();
+    kernel.fragments += groups.until() - groups.from();
     long[] table = groups.records();
     for (int i = groups.from(); i < groups.until(); i++) {
       int at = i * stride;

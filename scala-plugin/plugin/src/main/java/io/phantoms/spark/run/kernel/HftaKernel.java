@@ -35,6 +35,12 @@ public abstract class HftaKernel {
   /** Records merged to put windows together. */
   public long combined;
 
+  /** Slices that windows were put together from. */
+  public long slices;
+
+  /** Fragments that results were put together from. */
+  public long fragments;
+
   /** Result rows written. */
   public long emitted;
 

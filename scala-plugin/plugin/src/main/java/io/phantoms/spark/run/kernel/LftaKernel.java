@@ -98,8 +98,11 @@ public abstract class LftaKernel {
   /** Entries that went to the exchange. */
   public long shipped;
 
-  /** Input rows seen. */
+  /** Input rows that were aggregated. */
   public long rows;
+
+  /** Input rows that a condition dropped before. */
+  public long dropped;
 
   /** How often all tables were emptied before the end. */
   public long flushes;

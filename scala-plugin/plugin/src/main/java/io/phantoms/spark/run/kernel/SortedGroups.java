@@ -77,9 +77,15 @@ public final class SortedGroups {
         until++;
       }
       if (signatureWord < 0) {
+        if (sliceWord >= 0) {
+          kernel.slices += until - from;
+        }
         return true;
       }
       merge();
+      if (sliceWord >= 0) {
+        kernel.slices += mergedSize;
+      }
       if (mergedSize > 0) {
         return true;
       }
@@ -106,6 +112,7 @@ public final class SortedGroups {
     for (int i = from; i < until; i++) {
       int at = i * stride;
       if ((table[at + signatureWord] >>> bit & 1L) != 0) {
+        kernel.fragments++;
         int last = (mergedSize - 1) * stride;
         if (mergedSize > 0 && (sliceWord < 0 || merged[last + sliceWord] == table[at + sliceWord])) {
           kernel.combine(relation, merged, last, table, at);

@@ -99,7 +99,7 @@ final class LftaCode(
       case StaysIf(condition) =>
         val loads = input.withColumns(Seq(condition))
         val c = condition.genCode(ctx)
-        s"$loads\n${c.code}\nif (${c.isNull} || !${c.value}) ${if (batched) "continue" else "return"};"
+        s"$loads\n${c.code}\nif (${c.isNull} || !${c.value}) { dropped++; ${if (batched) "continue" else "return"}; }"
       case _ =>
         val value = valueOrdinals.next()
         if (batched) "" else input.compute(value)

@@ -114,7 +114,8 @@ final class InterpretedLfta(
     if (hasDictionary) relieve()
     val row = if (values.numFields == 0) input else withValues(input, values)
     // Keys after the steps: a key's expression must not fail on a row that a filter removes.
-    if (stays(row)) {
+    if (!stays(row)) dropped += 1
+    else {
       rows += 1
       evaluateKeys(row)
       var i = 0
