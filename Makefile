@@ -22,7 +22,7 @@ help:
 	@echo "                                    windows and predicates, beside plain Spark and DuckDB"
 	@echo "make sweep [SWEEP_ROWS=2000000] [POINTS='16@1 64@'] [RESUME=1]"
 	@echo "                                    plain Spark and plugin, 2 to 64 sets, coarse to fine"
-	@echo "make tpcds [SF=1]                   TPC-DS queries with grouping sets, plain Spark and plugin by turns"
+	@echo "make tpcds [SF=1]                   TPC-DS: grouping sets and aggregates in several places, plain Spark and plugin by turns"
 	@echo "make papers                         the papers' figures and tables, recomputed"
 	@echo "make bench-tables [FULL=full]       what a row costs in the tables, beside plain arrays"
 	@echo "make bench-chooser                  how long a choice takes"

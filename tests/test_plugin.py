@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 import phantoms
 from conftest import notation
@@ -106,6 +107,20 @@ def test_the_last_execution(spark: SparkSession) -> None:
     assert other is not None
     assert other["execution_id"] > found["execution_id"]
     assert other["operators"][-1]["configuration"] != merge["configuration"]
+
+
+def test_a_join_of_two_groupings(spark: SparkSession) -> None:
+    packets = spark.table("packets")
+    sources = packets.groupBy("srcip").agg(F.count("*").alias("n"))
+    pairs = packets.groupBy("srcip", "dstip").agg(F.max("length").alias("most"))
+    df = sources.join(pairs, "srcip").where("n > 3")
+    (decision,) = phantoms.explain(df).shared
+    assert decision["consumers"] == 2
+    assert "read in 2 places" in str(phantoms.explain(df))
+    rows = sorted(df.collect())
+    phantoms.disable(spark)
+    assert rows == sorted(df.select("*").collect())
+    phantoms.enable(spark)
 
 
 def test_why_not_gives_a_code(spark: SparkSession) -> None:
