@@ -1,8 +1,8 @@
 package io.phantoms.spark.detect
 
-import org.apache.spark.sql.catalyst.expressions.Alias
+import org.apache.spark.sql.catalyst.expressions.{Alias, IntegerLiteral}
 import org.apache.spark.sql.catalyst.planning.PhysicalAggregation
-import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan, Union}
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LocalLimit, LogicalPlan, Union}
 import org.apache.spark.sql.catalyst.trees.TreePattern
 
 /**
@@ -41,7 +41,7 @@ object ScatteredAggregates {
 
   /** Those of a plan, outermost first, and why others that read one input cannot be shared. */
   def detect(plan: LogicalPlan): Seq[Either[DeclineReason, ScatteredAggregates]] = {
-    val found = aggregates(plan).toIndexedSeq
+    val found = aggregates(plan, None).toIndexedSeq
     if (found.count(!_.isHeld) < 2) Nil
     else {
       val members = found.indices.flatMap { i =>
@@ -70,21 +70,26 @@ object ScatteredAggregates {
     InputGroups(left).several.filter(_.members.map(m => found(m.ordinal).shuffled).distinct.size > 1)
   }
 
-  /** From the root down, as those are to be replaced that hold others in their input. */
-  private def aggregates(plan: LogicalPlan): Seq[Found] =
+  /**
+   * From the root down, as those are to be replaced that hold others in their input.
+   *
+   * @param limitAbove a limit that stands directly above
+   */
+  private def aggregates(plan: LogicalPlan, limitAbove: Option[Int]): Seq[Found] =
     if (!plan.containsPattern(TreePattern.AGGREGATE)) Nil
     else plan match {
       case u: Union =>
-        val own = u.children.map(UnionDetector.aggregateOf(_, None))
+        val own = u.children.map(UnionDetector.aggregateOf(_, limitAbove))
         val together = own.flatten.count(a => !UnionDetector.isEmpty(a.child)) > 1
         u.children.zip(own).flatMap {
           case (_, Some(aggregate)) if together => of(aggregate, isHeld = true)
-          case (child, _) => aggregates(child)
+          case (child, _) => aggregates(child, None)
         }
       case a: Aggregate => of(a, isHeld = false)
-      case other => other.children.flatMap(aggregates)
+      case LocalLimit(IntegerLiteral(n), child) => aggregates(child, Some(n))
+      case other => other.children.flatMap(aggregates(_, None))
     }
 
   private def of(aggregate: Aggregate, isHeld: Boolean): Seq[Found] =
-    if (UnionDetector.isEmpty(aggregate.child)) Nil else Found(aggregate, isHeld) +: aggregates(aggregate.child)
+    if (UnionDetector.isEmpty(aggregate.child)) Nil else Found(aggregate, isHeld) +: aggregates(aggregate.child, None)
 }

@@ -193,6 +193,13 @@ class PhantomsRuleSuite extends AnyFunSuite with DetectionTestSession {
     assert(WorkloadOracle.rows(spark, result) == WorkloadOracle.multiset(spark.sql(sql).collect().toSeq))
   }
 
+  test("branches that a limit was pushed into have one consumer, the union") {
+    val sql =
+      "select * from (select a, count(*) n from t group by a union all select c, count(*) from t group by c) limit 3"
+    val (_, found) = decisions(new PhantomsRule(spark, new PlainSharing), planFor(sql))
+    assert(found.collect { case s: Shared => s.workload.consumers.size } == Seq(1))
+  }
+
   test("a workload whose input is a workload") {
     val sql = "with v as (select a, b, dt, sum(c) c from t group by cube(a, b, dt)) " +
       "select a, count(*) from v group by a union all select length(b), max(c) from v group by length(b)"
