@@ -15,7 +15,7 @@ private[cost] final class CombineCost(problem: Problem) {
   private val machine = problem.machine
 
   // What several places read is as a rule joined there: plain Spark finds it dealt by its keys, results lie anywhere.
-  private val emit = machine.emit + (if (problem.hasSeveralConsumers) CombineCost.Dealt * machine.plainGroup else 0.0)
+  private val emit = machine.emit + (if (problem.consumers > 1) CombineCost.Dealt * machine.plainGroup else 0.0)
 
   private def of(kind: KeyKind)(attribute: Int): Boolean = problem.attributes(attribute).kind == kind
 

@@ -119,11 +119,10 @@ private[spark] object ConfigurationEstimate {
 
     def longest(work: Array[Double]): Double =
       relations.indices.map(i => work(i) / math.max(1.0, busyAt(i))).maxOption.getOrElse(0.0)
-    val more = if (problem.hasSeveralConsumers) problem.queries.map(_.consumer).distinct.size - 1 else 0
     ConfigurationEstimate(
       estimates,
       // Each place that reads results is a stage of its own.
-      more * model.machine.fixed + model.elapsed(
+      math.max(0, problem.consumers - 1) * model.machine.fixed + model.elapsed(
         mapWork,
         reduceWork.sum,
         longest(reduceWork),

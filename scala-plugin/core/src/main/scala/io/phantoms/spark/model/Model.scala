@@ -103,8 +103,8 @@ final case class Problem(
     if (all == 0) 1.0 else statistics.signatures.iterator.collect { case (b, n) if b(p) => n }.sum.toDouble / all
   }
 
-  /** Whether results are read in several places of a plan, each of which merges them for itself. */
-  val hasSeveralConsumers: Boolean = queries.exists(_.consumer != queries.head.consumer)
+  /** In how many places of a plan results are read, each of which merges them for itself. */
+  val consumers: Int = queries.iterator.map(_.consumer).distinct.size
 
   /** The grouping of each query. */
   val groupings: IndexedSeq[BitSet] = queries.map(_.keys)

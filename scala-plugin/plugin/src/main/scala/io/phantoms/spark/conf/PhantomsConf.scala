@@ -265,7 +265,7 @@ object PhantomsConf {
       sample = value(SampleEnabled.key, conf.getConf(SampleEnabled), true),
       sampleRows = value(SampleRows.key, conf.getConf(SampleRows), SamplingOptions.DefaultRows),
       machine = machine(conf, warn),
-      secondTier = value(SecondTierEnabled.key, conf.getConf(SecondTierEnabled), true) && conf.exchangeReuseEnabled,
+      secondTier = value(SecondTierEnabled.key, conf.getConf(SecondTierEnabled), true),
       observing = ObservingOptions(
         value(ObserveStats.key, conf.getConf(ObserveStats), true),
         value(StatsPath.key, conf.getConf(StatsPath), ""),

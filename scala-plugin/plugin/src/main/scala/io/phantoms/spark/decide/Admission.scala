@@ -40,8 +40,7 @@ object Admission {
 
   /** 3: a workload that was found. */
   def workload(workload: Workload, settings: PhantomsSettings): Option[DeclineReason] = {
-    def readsTwice = workload.consumers.size > 1 && !(SQLConf.get.exchangeReuseEnabled &&
-      ReusableInput(workload.base, SQLConf.get.adaptiveExecutionEnabled))
+    def readsTwice = workload.consumers.size > 1 && !ReusableInput(workload.base, SQLConf.get)
     def slides = workload.queries.exists(_.window.nonEmpty)
     def addsFloats = workload.aggregates.exists(a => SharedFunction.of(a.function).exists(_.addsFloats(a.function)))
     val queries = workload.queries.size

@@ -72,7 +72,7 @@ object Choosing extends Choosing {
       settings.observing,
       settings.machine
     ).copy(
-      secondTier = settings.secondTier && ReusableInput(workload.base, SQLConf.get.adaptiveExecutionEnabled),
+      secondTier = settings.secondTier && ReusableInput(workload.base, SQLConf.get),
       rowWork = rowWork,
       plainRowWork = plainRowWork
     )

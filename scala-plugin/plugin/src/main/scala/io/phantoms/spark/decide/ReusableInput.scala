@@ -5,6 +5,7 @@ import org.apache.spark.sql.execution.LogicalRDD
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, FileTable}
+import org.apache.spark.sql.internal.SQLConf
 
 /**
  * Whether Spark is sure to find that two copies of a plan do the same, so that a shuffle above them runs once. Otherwise
@@ -14,9 +15,9 @@ import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, File
  * of one table for each copy need not be equal.
  */
 private[decide] object ReusableInput {
-  def apply(plan: LogicalPlan, adaptive: Boolean): Boolean = plan.collectLeaves().forall {
+  def apply(plan: LogicalPlan, conf: SQLConf): Boolean = conf.exchangeReuseEnabled && plan.collectLeaves().forall {
     case _: LogicalRelation | _: LogicalRDD | _: LocalRelation | _: Range => true
-    case _: InMemoryRelation => !adaptive
+    case _: InMemoryRelation => !conf.adaptiveExecutionEnabled
     case r: DataSourceV2Relation => r.table.isInstanceOf[FileTable]
     case _ => false
   }

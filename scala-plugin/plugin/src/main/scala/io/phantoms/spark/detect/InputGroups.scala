@@ -35,7 +35,8 @@ private[detect] object InputGroups {
       originals: Vector[WorkloadQuery],
       constants: Int = 0
   ) {
-    def isSingle: Boolean = members.map(_.queries.size).sum == 1
+    def queries: Vector[WorkloadQuery] = members.flatMap(_.queries)
+    def isSingle: Boolean = queries.size == 1
 
     /** Ordinals of its members. */
     def ordinals: Set[Int] = members.map(_.ordinal).toSet
@@ -50,8 +51,7 @@ private[detect] object InputGroups {
      * @param operators what plain Spark computes it by, each over its own copy of the input
      * @param consumers who gets which of the queries, in the order of the members
      */
-    def workload(operators: Seq[LogicalPlan], consumers: IndexedSeq[Consumer]): Either[DeclineReason, Workload] = {
-      val queries = members.flatMap(_.queries)
+    def workload(operators: Seq[LogicalPlan], consumers: IndexedSeq[Consumer]): Either[DeclineReason, Workload] =
       for {
         _ <- SensitiveSources.readDifferently(operators, base, queries).toLeft(())
         _ <- Option.when(
@@ -59,7 +59,6 @@ private[detect] object InputGroups {
         )(SourcePushDown).toLeft(())
         workload <- WorkloadBuilder.build(base, queries, consumers, oneAggregate = false)
       } yield workload
-    }
   }
 
   def apply(members: Seq[Member]): InputGroups = {
@@ -100,7 +99,7 @@ private[detect] object InputGroups {
 
   /** With the keys of its queries as few as they can be. */
   private def composed(group: Group): Group = {
-    val queries = Shards.composed(group.members.flatMap(_.queries)).iterator
+    val queries = Shards.composed(group.queries).iterator
     group.copy(members = group.members.map(m => m.copy(queries = m.queries.map(_ => queries.next()))))
   }
 

@@ -44,14 +44,18 @@ object ScatteredAggregates {
     val found = aggregates(plan, None).toIndexedSeq
     if (found.count(!_.isHeld) < 2) Nil
     else {
-      val members = found.indices.flatMap { i =>
-        AggregateNormalizer.branches(found(i).aggregate).flatMap(InputGroups.withEligibleSource).toOption
+      val free = notHeld(found)
+      val members = free.indices.flatMap { i =>
+        AggregateNormalizer.branches(free(i).aggregate).flatMap(InputGroups.withEligibleSource).toOption
           .filter(_.nonEmpty).map(InputGroups.Member(i, _))
       }
-      free(found, members).sortBy(_.members.head.ordinal).map { group =>
-        val replaced = group.members.map(m => found(m.ordinal).aggregate)
+      def shuffledBy(group: InputGroups.Group): Seq[LogicalPlan] = group.members.map(m => free(m.ordinal).shuffled)
+      // What several do alike plain Spark does once, down to the shuffle: there is nothing to share if all do.
+      val groups = InputGroups(members).several.filter(shuffledBy(_).distinct.size > 1)
+      groups.sortBy(_.members.head.ordinal).map { group =>
+        val replaced = group.members.map(m => free(m.ordinal).aggregate)
         val ends = group.members.scanLeft(0)(_ + _.queries.size)
-        val shuffled = group.members.map(m => found(m.ordinal).shuffled)
+        val shuffled = shuffledBy(group)
         val consumers = replaced.indices.map { i =>
           Consumer(replaced(i).output, ends(i) until ends(i + 1), shuffled.indexOf(shuffled(i)) < i)
         }
@@ -60,14 +64,10 @@ object ScatteredAggregates {
     }
   }
 
-  /**
-   * Groups of those that no union holds. What several do alike plain Spark does once, down to the shuffle: there is nothing
-   * to share if all do, and one that a union holds would have to be computed once more without the others.
-   */
-  private def free(found: IndexedSeq[Found], members: Seq[InputGroups.Member]): Vector[InputGroups.Group] = {
+  /** Those that no union holds, nor what plain Spark shuffles once for one that does: it would be computed once more for that. */
+  private def notHeld(found: IndexedSeq[Found]): IndexedSeq[Found] = {
     val held = found.filter(_.isHeld).map(_.shuffled).toSet
-    val left = members.filterNot(m => found(m.ordinal).isHeld || (held.nonEmpty && held(found(m.ordinal).shuffled)))
-    InputGroups(left).several.filter(_.members.map(m => found(m.ordinal).shuffled).distinct.size > 1)
+    found.filterNot(f => f.isHeld || (held.nonEmpty && held(f.shuffled)))
   }
 
   /**

@@ -47,11 +47,8 @@ object UnionDetector {
     val whole = several.size == 1 && live.size + empty.size == children.size && alone.isEmpty
     val tried = several.map { g =>
       val output = if (whole) union.output else union.output.map(_.newInstance())
-      g.workload(
-        g.members.map(m => children(m.ordinal)),
-        IndexedSeq(Consumer(output, 0 until g.members.map(_.queries.size).sum))
-      )
-        .map((_, g.ordinals))
+      val consumer = Consumer(output, g.queries.indices)
+      g.workload(g.members.map(m => children(m.ordinal)), IndexedSeq(consumer)).map((_, g.ordinals))
     }
     val found = tried.collect { case Right(f) => f }
     val declined = tried.collect { case Left(r) => r } ++ reasons
