@@ -24,7 +24,7 @@ public final class WordPool implements MemoryReserve {
   }
 
   /** An array of at least {@code words} words, which may hold anything. */
-  long[] take(long words) {
+  public long[] take(long words) {
     long[] found = reuse(words, SLACK * words);
     return found == null ? allocate(words) : found;
   }
@@ -82,7 +82,7 @@ public final class WordPool implements MemoryReserve {
   }
 
   /** Gives an array back; in place of a smaller one where the pool is full. */
-  void give(long[] array) {
+  public void give(long[] array) {
     int place = 0;
     for (int i = 0; i < KEPT && kept[place] != null; i++) {
       if (kept[i] == null || kept[i].length < kept[place].length) {

@@ -3,7 +3,7 @@ package io.phantoms.spark.cost
 import scala.collection.immutable.BitSet
 
 import io.phantoms.spark.model.{KeyKind, PeriodicWindow, Problem, Query}
-import io.phantoms.spark.windows.{Cut, SliceIndex}
+import io.phantoms.spark.windows.{CoarseSlices, Cut, SliceIndex}
 
 /**
  * The last step of queries over slices and fragments: how many results come out, and what putting them together takes.
@@ -22,13 +22,24 @@ private[cost] final class CombineCost(problem: Problem) {
   /** A bit of a signature says which groups are the query's. */
   private def isFragmented(q: Query): Boolean = q.predicate.isEmpty && q.keys.exists(of(KeyKind.Signature))
 
+  /** Windows by the attribute that holds their slices. */
+  private lazy val windows: Map[BitSet, Seq[PeriodicWindow]] =
+    problem.queries.filter(_.window.nonEmpty).groupMap(slice)(_.window.get).map { case (key, of) => key -> of.distinct }
+
   /** Slices a tick, by the attribute that holds them: windows that share it are cut by each other, on their common grid. */
-  private lazy val rates: Map[BitSet, Double] =
-    problem.queries.filter(_.window.nonEmpty).groupMap(slice)(_.window.get).map { case (key, of) =>
-      val windows = of.distinct
-      val grid = new SliceIndex(windows.flatMap(cuts)).unit
-      key -> math.min(1.0 / grid, windows.map(w => w.pairedSlices.toDouble / w.slide).sum)
-    }
+  private lazy val rates: Map[BitSet, Double] = windows.map { case (key, of) =>
+    val grid = new SliceIndex(of.flatMap(cuts)).unit
+    key -> math.min(1.0 / grid, of.map(ownRate).sum)
+  }
+
+  private def ownRate(w: PeriodicWindow): Double = w.pairedSlices.toDouble / w.slide
+
+  /** Whether slices are finer than those of the query's window, for the sake of others. */
+  private def isComposed(q: Query): Boolean = q.window.nonEmpty && windows(slice(q)).size > 1
+
+  /** Slices of its own that a query's window is put together from, where it has so many of those in common. */
+  private def ownSlices(q: Query, of: Double): Double =
+    math.max(1.0, math.min(of, groups(plain(q)) * groups(slice(q)) * ownRate(q.window.get) / rates(slice(q))))
 
   private def cuts(w: PeriodicWindow): Seq[Cut] = Cut.ofWindow(w.range, w.slide, w.phase - w.range)
 
@@ -54,11 +65,22 @@ private[cost] final class CombineCost(problem: Problem) {
     val combining = queries.filter(q => q.window.nonEmpty || isFragmented(q))
     // Sorted once for all.
     val sorted = if (combining.isEmpty) 0.0 else of * machine.merge
-    sorted + queries.iterator.map { q =>
+    val inBlocks = combining.filter(q => isComposed(q) && !isFragmented(q))
+    val runs = inBlocks.map(q => of / ownSlices(q, of))
+    val slices = math.min(of, Int.MaxValue / 2.0).toInt
+    val blocks = if (runs.size < 2) CoarseSlices.none else CoarseSlices.best(slices, runs)
+    sorted + blocks.building(slices) * machine.merge / CombineCost.InPlace + queries.iterator.map { q =>
       val parts = math.max(1, q.masks)
       val taken = if (isFragmented(q)) of * parts * CombineCost.Taken else of
       val looked = if (isFragmented(q)) of * CombineCost.Look else 0.0
-      val merges = if (q.window.nonEmpty) CombineCost.MergesPerSlice * taken else if (isFragmented(q)) taken else 0.0
+      val merges =
+        if (isComposed(q)) {
+          val own = ownSlices(q, taken)
+          val pieces = if (isFragmented(q)) taken else own * blocks.expected(taken / own)
+          pieces + (CombineCost.MergesPerSlice - 1) * own
+        } else if (q.window.nonEmpty) CombineCost.MergesPerSlice * taken
+        else if (isFragmented(q)) taken
+        else 0.0
       looked + merges * machine.merge / CombineCost.InPlace + results(
         q,
         of

@@ -29,11 +29,15 @@ trait Choosing {
       workload: Workload,
       settings: PhantomsSettings
   ): Decision = {
-    val asIs = one(session, subject, workload, settings)
-    (asIs, workload.overFragments.map(one(session, subject, _, settings))) match {
-      case (a: Shared, Some(b: Shared)) => if (b.choice.cost <= a.choice.cost) b else a
-      case (_: Declined, Some(b: Shared)) => b
-      case _ => asIs
+    val decisions = (workload +: workload.alternatives).map(one(session, subject, _, settings))
+    val shared = decisions.collect { case s: Shared => s }
+    shared.headOption.fold(decisions.head) { usual =>
+      val others = shared.tail.sortBy(_.choice.cost)
+      others.headOption.fold(usual) { other =>
+        if (other.choice.cost < Choosing.ClearGain * usual.choice.cost)
+          (usual +: others.tail).foldLeft(other)(_.before(_))
+        else usual.before(other)
+      }
     }
   }
 
@@ -57,6 +61,9 @@ trait Choosing {
 
 /** What a session gets: estimated statistics, and the chooser. */
 object Choosing extends Choosing {
+
+  /** Another form than the usual one has to promise this part of its cost: of several relations less is known than of one. */
+  private val ClearGain = 0.5
 
   /** Choices made before, and the configurations in use. */
   private[spark] val choices =

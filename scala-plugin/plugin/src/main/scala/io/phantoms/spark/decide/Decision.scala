@@ -1,7 +1,7 @@
 package io.phantoms.spark.decide
 
 import io.phantoms.spark.detect.{DeclineReason, Workload}
-import io.phantoms.spark.model.{Choice, Configuration, Problem}
+import io.phantoms.spark.model.{Choice, Configuration, Problem, RunnerUp}
 
 /** What became of one place in a plan where aggregates could have been shared. */
 sealed trait Decision {
@@ -25,7 +25,14 @@ final case class Shared(
     notation: String,
     problem: Problem,
     legend: Seq[(String, String)]
-) extends Decision
+) extends Decision {
+
+  /** The same, chosen before another form of the workload. */
+  def before(other: Shared): Shared = {
+    val second = RunnerUp(s"${other.workload.form}:", other.choice.cost, other.problem, other.configuration)
+    if (choice.runnerUp.exists(_.cost <= second.cost)) this else copy(choice = choice.copy(runnerUp = Some(second)))
+  }
+}
 
 /** The plan was left as it was. */
 final case class Declined(subject: String, reason: DeclineReason) extends Decision

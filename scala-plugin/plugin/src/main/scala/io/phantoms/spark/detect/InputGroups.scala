@@ -28,12 +28,14 @@ private[detect] object InputGroups {
    *
    * @param originals hold their inputs as they were before they were merged
    * @param constants see [[filterConstants]]
+   * @param otherForms the same with windows or predicates told apart in another way, where there is one
    */
   final case class Group(
       base: LogicalPlan,
       members: Vector[Member],
       originals: Vector[WorkloadQuery],
-      constants: Int = 0
+      constants: Int = 0,
+      otherForms: Vector[Group] = Vector.empty
   ) {
     def queries: Vector[WorkloadQuery] = members.flatMap(_.queries)
     def isSingle: Boolean = queries.size == 1
@@ -58,7 +60,10 @@ private[detect] object InputGroups {
           originals.exists(b => !b.fromGroupingSets && SensitiveSources.computesAggregates(b.source))
         )(SourcePushDown).toLeft(())
         workload <- WorkloadBuilder.build(base, queries, consumers, oneAggregate = false)
-      } yield workload
+      } yield {
+        val others = otherForms.flatMap(_.workload(operators, consumers).toOption)
+        workload.copy(alternatives = workload.alternatives ++ others)
+      }
   }
 
   def apply(members: Seq[Member]): InputGroups = {
@@ -97,11 +102,30 @@ private[detect] object InputGroups {
   ): Option[(Int, InputAlignment.Merged)] =
     inputs.indices.iterator.filter(likely).flatMap(i => InputAlignment.merge(inputs(i), other).map((i, _))).nextOption()
 
-  /** With the keys of its queries as few as they can be. */
+  /** With the slices of its windows as few as they can be. */
   private def composed(group: Group): Group = {
-    val queries = Shards.composed(group.queries).iterator
-    group.copy(members = group.members.map(m => m.copy(queries = m.queries.map(_ => queries.next()))))
+    def as(base: LogicalPlan, of: Seq[WorkloadQuery], form: Shards.Form): Group = {
+      val queries = Shards.composed(of, form).iterator
+      group.copy(
+        base = base,
+        members = group.members.map(m => m.copy(queries = m.queries.map(_ => queries.next())))
+      )
+    }
+    val tumbling = TumblingWindows.of(group.base, group.queries)
+      .filter(_._2.flatMap(_.window).distinctBy(_.shape).size > 1)
+    withOthers(
+      Shards.Form.of(group.queries, 0).map(as(group.base, group.queries, _)) ++
+        tumbling.map { case (base, queries) => as(base, queries, Shards.Form.tumbling) }
+    )
   }
+
+  /** The first of several forms of a group, with those of the others that differ. */
+  private def withOthers(forms: Seq[Group]): Group =
+    if (forms.size == 1) forms.head
+    else {
+      val distinct = forms.distinctBy(_.queries.map(_.keys.map(_.expression.canonicalized)))
+      distinct.head.copy(otherForms = distinct.tail.toVector)
+    }
 
   /**
    * Groups that would share an input without their filters, each as one of several queries under a filter: those of which
@@ -146,22 +170,32 @@ private[detect] object InputGroups {
 
     /** One group, or several where predicates are too many for keys of their own. */
     def groups: Vector[Group] = {
+      val predicates = parts.flatMap(_.condition).distinctBy(_.canonicalized).size
+      val others = Shards.Form.of(parts.flatMap(_.group.queries), predicates).drop(1)
+      groups(Shards.Form.usual) match {
+        case Vector(one) => Vector(withOthers(one +: others.map(groups(_)).collect { case Vector(other) => other }))
+        case several => several
+      }
+    }
+
+    private def groups(form: Shards.Form): Vector[Group] = {
       val (common, own) = Predicates.common(parts.map(_.condition))
       val all = for { (Part(g, _, _), condition) <- parts.zip(own); m <- g.members } yield (m, g, condition)
-      val slices = Shards.composed(all.flatMap(_._1.queries)).iterator
+      val slices = Shards.composed(all.flatMap(_._1.queries), form).iterator
       val members = all.map { case (m, g, condition) =>
         Entry(m.ordinal, m.queries.map(_ => Shards.Filtered(slices.next(), condition)), g)
       }
-      val keyed = Shards.keyed(members.flatMap(_.queries))
+      val keyed = Shards.keyed(members.flatMap(_.queries), form)
       val (apart, together) = members.partition(m => m.queries.exists(q => keyed.exists(_ eq q)))
-      if (keyed.map(_.predicate.canonicalized).distinct.size <= Shards.MostKeys) Vector(group(members, common))
+      if (keyed.map(_.predicate.canonicalized).distinct.size <= Shards.MostKeys)
+        Vector(group(members, common, form))
       else (together +: apart.grouped(Shards.MostKeys).toVector).filter(_.flatMap(_.queries).size > 1)
-        .map(group(_, common))
+        .map(group(_, common, form))
     }
 
-    private def group(entries: Vector[Entry], common: Option[Expression]): Group = {
+    private def group(entries: Vector[Entry], common: Option[Expression], form: Shards.Form): Group = {
       val filtered = entries.flatMap(_.queries)
-      val (under, rows) = Shards.under(filtered)
+      val (under, rows) = Shards.under(filtered, form)
       val base = WorkloadBuilder.both(common, rows)
         .fold(input)(c => Predicates.simplified(Predicates.placeDeep(c, input)))
       val queries = under.map(_.copy(source = base)).iterator

@@ -36,6 +36,30 @@ private[detect] object Shards {
   private val FewestBits = 3
 
   /**
+   * How windows and predicates are told apart where there is a choice: few enough for keys of their own.
+   *
+   * @param oneSlice whether windows have one slice in common
+   * @param signature whether predicates are bits of a signature
+   */
+  final case class Form(oneSlice: Boolean, signature: Boolean)
+
+  object Form {
+
+    /** What is taken unless something else is expected to be faster. */
+    val usual: Form = Form(oneSlice = false, signature = true)
+
+    /** The usual one, and those that such groupBys may be faster in. */
+    def of(queries: Seq[WorkloadQuery], predicates: Int): Seq[Form] = {
+      val windows = queries.flatMap(shape).distinct.size
+      usual +: (Option.when(windows > 1 && windows <= MostKeys)(usual.copy(oneSlice = true)) ++
+        Option.when(predicates >= FewestBits && predicates <= MostKeys)(usual.copy(signature = false))).toSeq
+    }
+
+    /** Windows that do not overlap have a slice in common, or are ordinary keys. */
+    val tumbling: Form = usual.copy(oneSlice = true)
+  }
+
+  /**
    * A groupBy over an input, and the condition that its rows meet.
    *
    * @param read the condition of rows that it reads: these, and others of groups that are no result
@@ -55,8 +79,7 @@ private[detect] object Shards {
     }
   }
 
-  private def shape(query: WorkloadQuery): Option[WindowShape] =
-    query.window.map(w => WindowShape(w.range, w.slide, w.start))
+  private def shape(query: WorkloadQuery): Option[WindowShape] = query.window.map(_.shape)
 
   private def sliceOf(query: WorkloadQuery): Option[SliceStart] =
     query.window.flatMap(w => query.keys.find(_.attribute.exprId == w.key.exprId)).map(_.expression).collect {
@@ -64,12 +87,14 @@ private[detect] object Shards {
     }
 
   /** With the common slice as their key where windows are too many for keys of their own, or nothing else groups. */
-  def composed(queries: Seq[WorkloadQuery]): Seq[WorkloadQuery] = {
+  def composed(queries: Seq[WorkloadQuery], form: Form): Seq[WorkloadQuery] = {
     val slices = queries.flatMap(q => sliceOf(q).map(q -> _))
     val ofTime = slices.groupBy(_._2.time.canonicalized).values.flatMap { same =>
       def shapes(of: Seq[(WorkloadQuery, SliceStart)]) = of.flatMap(s => shape(s._1)).distinct
       val alone = same.filter(_._1.keys.size == 1)
-      val together = if (shapes(same).size > MostKeys) same else if (shapes(alone).size > 1) alone else Nil
+      val all = shapes(same).size
+      val together =
+        if (all > MostKeys || (form.oneSlice && all > 1)) same else if (shapes(alone).size > 1) alone else Nil
       val distinct =
         together.distinctBy(s => shape(s._1)).sortBy(s => shape(s._1).map(w => (w.slide, w.range, w.start)))
       val windows = distinct.flatMap(s => shape(s._1))
@@ -88,9 +113,9 @@ private[detect] object Shards {
   }
 
   /** Whether these are better told apart by signatures, or can be no other way: a predicate that may fail is asked once a row. */
-  private def isFragmented(of: Seq[Filtered]): Boolean = {
+  private def isFragmented(of: Seq[Filtered], form: Form): Boolean = {
     val predicates = of.map(_.predicate).distinctBy(_.canonicalized)
-    predicates.size >= FewestBits || predicates.exists(ExpressionCost.canFail)
+    predicates.size >= (if (form.signature) FewestBits else MostKeys + 1) || predicates.exists(ExpressionCost.canFail)
   }
 
   /** GroupBys with the same keys. */
@@ -100,17 +125,17 @@ private[detect] object Shards {
   }
 
   /** Those whose predicates are keys of their own. */
-  def keyed(all: Seq[Filtered]): Seq[Filtered] = classes(all).filterNot(isFragmented).flatten
+  def keyed(all: Seq[Filtered], form: Form): Seq[Filtered] = classes(all).filterNot(isFragmented(_, form)).flatten
 
   /**
    * GroupBys of the rows that satisfy their conditions, in the order of `all`, as ones of rows of which some do not; and
    * the condition of rows that any of them takes, if it is not all.
    */
-  def under(all: Seq[Filtered]): (Seq[WorkloadQuery], Option[Expression]) = {
+  def under(all: Seq[Filtered], form: Form): (Seq[WorkloadQuery], Option[Expression]) = {
     val parts = classes(all)
     val made = parts.map { part =>
       val (queries, rows) =
-        if (isFragmented(part)) fragmented(part, parts.size == 1)
+        if (isFragmented(part, form)) fragmented(part, parts.size == 1)
         else (part.map(f => f.condition.fold(f.query)(Predicates.under(f.query, _))), Predicates.hull(conditions(part)))
       (part.zip(queries), if (part.exists(_.read.isEmpty)) None else rows)
     }

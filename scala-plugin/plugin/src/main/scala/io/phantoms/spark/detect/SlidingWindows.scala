@@ -136,7 +136,7 @@ object SlidingWindows {
     }
   }
 
-  private def onValue(w: Windows, condition: Expression, begin: Attribute): Expression =
+  private[detect] def onValue(w: Windows, condition: Expression, begin: Attribute): Expression =
     valueOf(w, condition, begin).getOrElse(condition.mapChildren(onValue(w, _, begin)))
 
   private def isEdge(w: Windows, e: Expression, field: Int): Boolean = e match {
@@ -174,7 +174,7 @@ object SlidingWindows {
       (starts, ends) = edges.flatten.unzip
       time <- timeOf(starts.head)
       (slide, start) <- periodOf(starts.head)
-      found <- verified(expand, column, time, starts, ends, slide, start)
+      found <- verified(expand.output(column), time, starts, ends, slide, start)
     } yield found
   }
 
@@ -209,9 +209,19 @@ object SlidingWindows {
     case _ => None
   }
 
-  private def verified(
-      expand: Expand,
-      column: Int,
+  /** The windows of a column that is the one window that a row is in. */
+  private[detect] def tumbling(column: Attribute, value: Expression): Option[Windows] =
+    for {
+      (begin, end) <- edgesOf(value)
+      time <- timeOf(begin)
+      (slide, start) <- periodOf(begin)
+      found <- verified(column, time, Seq(begin), Seq(end), slide, start)
+      if found.range == found.slide
+    } yield found
+
+  /** Windows of which it is known what they look like, if they do. */
+  private[detect] def verified(
+      attribute: Attribute,
       time: Expression,
       starts: Seq[Expression],
       ends: Seq[Expression],
@@ -244,6 +254,6 @@ object SlidingWindows {
           case _ => false
         }
       starts.size == count && right(0) && starts.indices.drop(1).forall(i => likeFirst(i) || right(i))
-    }.map(Windows(expand.output(column), time, starts, ends, _, slide, start))
+    }.map(Windows(attribute, time, starts, ends, _, slide, start))
   }
 }

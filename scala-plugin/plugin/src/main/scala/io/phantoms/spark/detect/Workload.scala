@@ -39,7 +39,7 @@ final case class Consumer(output: Seq[Attribute], queries: Seq[Int], repeated: B
  * @param consumers each query is of exactly one
  * @param oneScan whether plain Spark computes what stands below the aggregates once for all queries: grouping sets
  * @param rows rows of `base` that are aggregated at all; what `base` computes is computed for the others, too
- * @param overFragments the same with conditional aggregates put together from fragments, where these are many
+ * @param alternatives the same with windows or predicates told apart, or conditional aggregates computed, in other ways
  */
 final case class Workload(
     base: LogicalPlan,
@@ -47,7 +47,7 @@ final case class Workload(
     consumers: IndexedSeq[Consumer],
     oneScan: Boolean = true,
     rows: Option[Expression] = None,
-    overFragments: Option[Workload] = None
+    alternatives: Seq[Workload] = Nil
 ) {
   require(consumers.flatMap(_.queries).sorted == queries.indices, "each query is of one consumer")
 
@@ -142,14 +142,34 @@ final case class Workload(
   }
 
   /** What statistics are kept and asked of. */
-  def grouped: GroupedInput = GroupedInput(base, keys, asked, aggregates.map(_.executed.function), kinds, predicates)
+  def grouped: GroupedInput = GroupedInput(
+    base,
+    keys,
+    asked,
+    aggregates.map(_.executed.function),
+    kinds,
+    predicates,
+    alternatives.filter(_.base.eq(base)).flatMap(_.keys)
+  )
+
+  /** How windows and predicates are told apart, for people. */
+  def form: String = {
+    val slices = queries.indices.flatMap(sliceOf).distinct
+    def many(n: Int, one: String, several: String) = if (n == 0) None else Some(if (n == 1) one else several)
+    val parts = many(slices.size, "slices in common", "slices of their own") ++
+      many(predicates.size, "a key for the filter", "a key for each filter") ++
+      Option.when(queries.exists(_.fragment.nonEmpty))("a signature of the filters") ++
+      Option.when(queries.exists(_.masks.nonEmpty))("conditional aggregates from fragments")
+    if (parts.isEmpty) "row by row" else parts.mkString(", ")
+  }
 
   /** The same over the input as it is read, below the Projects on top of it. */
   def groupedAsRead: GroupedInput = {
     val below = Inlining.belowProjects(base)
     grouped.copy(
       base = rows.map(Inlining.throughProjects(base, _)).fold(below)(Filter(_, below)),
-      keys = keys.map(Inlining.throughProjects(base, _))
+      keys = keys.map(Inlining.throughProjects(base, _)),
+      beside = grouped.beside.map(Inlining.throughProjects(base, _))
     )
   }
 }

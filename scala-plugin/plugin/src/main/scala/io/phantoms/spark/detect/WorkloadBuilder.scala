@@ -24,7 +24,7 @@ object WorkloadBuilder {
   ): Either[DeclineReason, Workload] =
     made(base, found, consumers, oneAggregate).map { workload =>
       val fragments = Masks.ofSome(found).flatMap(q => made(q.head.source, q, consumers, oneAggregate).toOption)
-      workload.copy(overFragments = fragments)
+      workload.copy(alternatives = fragments.toSeq)
     }
 
   private def made(

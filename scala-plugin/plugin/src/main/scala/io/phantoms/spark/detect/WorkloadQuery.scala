@@ -1,6 +1,6 @@
 package io.phantoms.spark.detect
 
-import io.phantoms.spark.functions.ExpressionCost
+import io.phantoms.spark.functions.{ExpressionCost, WindowShape}
 
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
@@ -28,7 +28,9 @@ final case class FunctionSlot(attribute: Attribute, function: AggregateFunction,
  * @param key the attribute of the key that stands for them: what rows are grouped by is where their slice begins, and what
  *   results refer to is where a window begins
  */
-final case class WindowSlot(key: Attribute, range: Long, slide: Long, start: Long)
+final case class WindowSlot(key: Attribute, range: Long, slide: Long, start: Long) {
+  def shape: WindowShape = WindowShape(range, slide, start)
+}
 
 /**
  * The predicate of a query as a bit of the signature of several.

@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project
 import org.apache.spark.sql.types.{BinaryType, IntegerType}
 
 import io.phantoms.spark.detect.{DeclineReason, Workload}
-import io.phantoms.spark.functions.{FilterOrder, RowValue, SignatureWord, StaysIf}
+import io.phantoms.spark.functions.{ComposedSlice, FilterOrder, RowValue, SignatureWord, StaysIf}
 import io.phantoms.spark.model.{Configuration, Problem}
 import io.phantoms.spark.physical.{SharedExchange, SharedMerge, TierExchange}
 import io.phantoms.spark.shims.SparkInternals
@@ -71,7 +71,10 @@ object SharedAggregates {
         q.having.map(functions.bound(i, _)),
         q.rowOnEmptyInput,
         overVariables = q.rowOnEmptyInput && FilterOrder.compilesStages,
-        window = q.window.map(w => WindowSpec(workload.sliceOf(i).get, w.range, w.slide, w.start)),
+        window = q.window.map { w =>
+          val slice = workload.sliceOf(i).get
+          WindowSpec(slice, w.range, w.slide, w.start, workload.keys(slice).isInstanceOf[ComposedSlice])
+        },
         fragment = workload.fragmentOf(i).map { case (key, bit) => FragmentSpec(key, bit) }
       )
     }.zipWithIndex.map { case (q, i) =>

@@ -57,8 +57,9 @@ final case class RelationSpec(
  * Windows `[start + k slide, start + k slide + range)` that a query's groups are put together for, from slices.
  *
  * @param slice the key that holds where a slice begins, and in the records of results where the window does
+ * @param composed whether slices are those of several windows, of which this one's own are made up
  */
-final case class WindowSpec(slice: Int, range: Long, slide: Long, start: Long)
+final case class WindowSpec(slice: Int, range: Long, slide: Long, start: Long, composed: Boolean = false)
 
 /**
  * The bit by which a query knows the groups that it takes.

@@ -14,6 +14,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
  * @param functions the distinct aggregate functions as they are run, whose buffers an entry holds
  * @param kinds what each key tells apart
  * @param predicates ordinals into `keys` of those that are predicates; queries name them by their place here
+ * @param beside what else will be asked about: a sample is taken once
  */
 final case class GroupedInput(
     base: LogicalPlan,
@@ -21,5 +22,6 @@ final case class GroupedInput(
     queries: IndexedSeq[Query],
     functions: IndexedSeq[AggregateFunction],
     kinds: IndexedSeq[KeyKind],
-    predicates: IndexedSeq[Int]
+    predicates: IndexedSeq[Int],
+    beside: Seq[Expression] = Nil
 )

@@ -63,7 +63,7 @@ object StatisticsProvider extends Logging {
     val bounds = quietly(Option.empty[PlanBounds])(Some(PlanBounds.of(session, asked.base)))
     val found = LinearInput.of(asked.base) match {
       case Some(input) =>
-        ofInput(session, input, asked.keys, queries, sampling, observing, known, bounds, asked.predicates)
+        ofInput(session, input, asked.keys, queries, sampling, observing, known, bounds, asked.predicates, asked.beside)
       case None => other(session, asked, queries, bounds)
     }
     Problem(
@@ -132,6 +132,7 @@ object StatisticsProvider extends Logging {
    * @param workloadKeys over the output of the input; `queries` are ordinals into them
    * @param bounds what these keys can hold
    * @param predicates as in [[GroupedInput]]
+   * @param beside likewise
    */
   private[spark] def ofInput(
       session: SparkSession,
@@ -142,10 +143,12 @@ object StatisticsProvider extends Logging {
       observing: ObservingOptions,
       sources: KnownStatistics,
       bounds: Option[PlanBounds] = None,
-      predicates: IndexedSeq[Int] = Vector.empty
+      predicates: IndexedSeq[Int] = Vector.empty,
+      beside: Seq[Expression] = Nil
   ): Found = {
     val keys = workloadKeys.map(input.overLeaf)
     val names = keys.map(input.canonical)
+    val others = beside.map(input.overLeaf)
     val supplied = quietly(Seq.empty[SuppliedMatch])(SuppliedLookup.find(session, sources.supplied, input))
     val every = queries.foldLeft(BitSet.empty)(_ | _)
     val exact = supplied.filter(_.exact)
@@ -162,8 +165,9 @@ object StatisticsProvider extends Logging {
       else if (observed.exists(_.sayAll(queries))) Left("all statistics were observed")
       else
         quietly[Either[String, InputSample]](Left("the input could not be identified")) {
-          sources.samples.getOrElse(InputIdentity.of(input), names.toSet, sampling.rows) {
-            Sampler.sample(session, input, keys, sampling)
+          val wanted = names.toSet ++ others.map(input.canonical)
+          sources.samples.getOrElse(InputIdentity.of(input), wanted, sampling.rows) {
+            Sampler.sample(session, input, keys ++ others, sampling)
           }
         }
     val sample = sampled.toOption

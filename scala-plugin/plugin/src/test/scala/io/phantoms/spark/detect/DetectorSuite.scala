@@ -416,7 +416,7 @@ class DetectorSuite extends AnyFunSuite with DetectionTestSession {
     val asked = (1 to 8).map(i => s"count_if(c > $i) m$i").mkString(", ")
     def masked(sql: String): Seq[Boolean] = detectIn(planFor(sql)) match {
       case Some(Right(candidate)) =>
-        candidate.workloads.flatMap(_.overFragments).flatMap(_.queries).map(_.masks.nonEmpty)
+        candidate.workloads.flatMap(_.alternatives).flatMap(_.queries).map(_.masks.nonEmpty)
       case other => fail(s"$other")
     }
     assert(masked(s"select a, b, $asked from t group by cube(a, b)") == Seq.fill(4)(true))
@@ -425,5 +425,24 @@ class DetectorSuite extends AnyFunSuite with DetectionTestSession {
       masked(s"select a, $asked from t group by a union all select c, $few from t group by c") == Seq(true, false)
     )
     assert(masked(s"select a, $few from t group by a union all select c, $few from t group by c") == Nil)
+  }
+
+  test("few windows and few filters have keys of their own, or one in common") {
+    def forms(queries: Seq[String]): Seq[String] = detectIn(planFor(queries.mkString(" union all "))) match {
+      case Some(Right(candidate)) => candidate.workloads.flatMap(w => w.form +: w.alternatives.map(_.form))
+      case other => fail(s"$other")
+    }
+    def windows(n: Int) =
+      (1 to n).map(i => s"select a, count(*) n from t group by a, window(ts, '${i + 1} hours', '$i hours')")
+    def filters(n: Int) = (1 to n).map(i => s"select a, count(*) n from t where c > $i group by a")
+    assert(forms(windows(1) ++ windows(1)) == Seq("slices in common"))
+    assert(forms(windows(2)) == Seq("slices of their own", "slices in common"))
+    assert(forms(windows(16)) == Seq("slices of their own", "slices in common"))
+    assert(forms(windows(17)) == Seq("slices in common"))
+    assert(forms(filters(2)) == Seq("a key for each filter"))
+    assert(forms(filters(3)) == Seq("a signature of the filters", "a key for each filter"))
+    assert(forms(filters(17)) == Seq("a signature of the filters"))
+    // What may fail is asked once a row.
+    assert(forms(filters(3) :+ "select a, count(*) n from t where 10 / c > 1 group by a").size == 1)
   }
 }

@@ -19,7 +19,7 @@ object WindowTimes {
       "slices of an hour, 256 windows" -> (() => Slices.over(micros, 0, hour)),
       "rate of 256 windows" -> (() => EdgeRate.of(windows)),
       "share or not, 256 windows over an hour" -> (() => WindowCost.share(375e-6, slices.widths.rate, micros)),
-      "blocks for 256 windows" -> (() => CoarseSlices.choose(slices)),
+      "blocks for 256 windows" -> (() => CoarseMerges.choose(slices)),
       "factor windows, an hour by ten seconds" -> (() => new FactorSearch(sliding, idempotent = false).search)
     )
     for ((name, step) <- steps) {

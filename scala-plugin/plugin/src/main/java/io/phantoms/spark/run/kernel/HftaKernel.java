@@ -3,6 +3,7 @@ package io.phantoms.spark.run.kernel;
 import io.phantoms.spark.block.BlockBuilder;
 import io.phantoms.spark.block.BlockFormat;
 import io.phantoms.spark.block.ByteDictionary;
+import io.phantoms.spark.memory.MemoryRefused;
 import io.phantoms.spark.memory.MemoryReserve;
 import io.phantoms.spark.table.GroupTable;
 import io.phantoms.spark.table.WordPool;
@@ -54,6 +55,10 @@ public abstract class HftaKernel {
     this.expectedGroups = expectedGroups;
     this.dictionary = new ByteDictionary(pool);
     this.tables = new GroupTable[strideOf.length];
+    this.beside = new java.util.ArrayList<>();
+    for (int relation = 0; relation < strideOf.length; relation++) {
+      beside.add(new java.util.ArrayList<>());
+    }
   }
 
   /** The table of a relation, made when first asked for. */
@@ -78,6 +83,26 @@ public abstract class HftaKernel {
     if (tables[relation] != null) {
       tables[relation].free();
       tables[relation] = null;
+    }
+    for (long[] array : beside.get(relation)) {
+      pool.give(array);
+    }
+    beside.get(relation).clear();
+  }
+
+  /** By relation: what was taken for it, see {@link #beside(int, long)}. */
+  private java.util.List<java.util.List<long[]>> beside;
+
+  /** Room for so many words of what is made of a relation's records, as long as these are there; null: memory is short. */
+  final long[] beside(int relation, long words) {
+    try {
+      long[] array = words > Integer.MAX_VALUE / 2 ? null : pool.take(words);
+      if (array != null) {
+        beside.get(relation).add(array);
+      }
+      return array;
+    } catch (MemoryRefused refused) {
+      return null;
     }
   }
 

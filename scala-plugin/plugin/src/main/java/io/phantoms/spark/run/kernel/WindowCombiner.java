@@ -11,7 +11,7 @@ package io.phantoms.spark.run.kernel;
 public final class WindowCombiner {
   private final HftaKernel kernel;
   private final int relation;
-  private final SortedGroups groups;
+  private final QuerySlices slices;
   private final int stride;
   private final int sliceWord;
   private final long range;
@@ -39,16 +39,16 @@ public final class WindowCombiner {
   private long begin;
 
   /**
-   * @param groups of slices
+   * @param slices of one group after the other
    * @param phase a window begins at it
    */
   public WindowCombiner(
-      HftaKernel kernel, int relation, SortedGroups groups, long range, long slide, long phase) {
+      HftaKernel kernel, int relation, QuerySlices slices, long range, long slide, long phase) {
     this.kernel = kernel;
     this.relation = relation;
-    this.groups = groups;
-    this.stride = groups.stride;
-    this.sliceWord = groups.sliceWord;
+    this.slices = slices;
+    this.stride = slices.stride();
+    this.sliceWord = slices.sliceWord();
     this.range = range;
     this.slide = slide;
     this.phase = Math.floorMod(phase, slide);
@@ -56,19 +56,19 @@ public final class WindowCombiner {
     this.back = new long[stride];
   }
 
-  /** Makes {@link #window} the next one, and answers whether there is one. */
+  /** Makes {@link #window} the next one of the group at hand, and answers whether there is one. */
   public boolean advance() {
     while (true) {
       begin += slide;
       leave();
       if (frontSize == 0 && backEmpty()) {
         if (next == end) {
-          if (!groups.advance()) {
+          if (!slices.advance()) {
             return false;
           }
-          records = groups.records();
-          next = groups.from();
-          end = groups.until();
+          records = slices.records();
+          next = slices.from();
+          end = slices.until();
           backFrom = next;
         }
         // Between this window and the next slice there may be many without one.

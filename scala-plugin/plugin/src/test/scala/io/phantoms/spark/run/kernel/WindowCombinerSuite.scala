@@ -5,6 +5,7 @@ import scala.util.Random
 import io.phantoms.spark.block.BlockBuilder
 import io.phantoms.spark.memory.MemoryReserve
 import io.phantoms.spark.table.GroupTable
+import io.phantoms.spark.windows.{Cut, SliceIndex}
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.scalatest.funsuite.AnyFunSuite
@@ -35,6 +36,40 @@ class WindowCombinerSuite extends AnyFunSuite {
     }
   }
 
+  test("windows with slices in common, of slices of their own, with blocks and without") {
+    for (seed <- 0 until 300) {
+      val random = new Random(seed)
+      val shapes = (0 until 2 + random.nextInt(3)).map { _ =>
+        (1L + random.nextInt(40), 1L + random.nextInt(30), random.nextInt(50) - 25L)
+      }
+      val index = new SliceIndex(shapes.flatMap { case (r, s, p) => Cut.ofWindow(r, s, p) })
+      val groups = (0 until 1 + random.nextInt(4)).map { g =>
+        (g.toLong, Seq.fill(random.nextInt(120))(index.begin(random.nextInt(200) - 100L)).distinct.sorted.toIndexedSeq)
+      }.filter(_._2.nonEmpty)
+      val shifts = Seq(Nil, Seq(1), Seq(2), Seq(1, 3))(random.nextInt(4))
+      for ((range, slide, phase) <- shapes) {
+        val (found, kernel) = combined(groups, range, slide, phase, random, Some(shifts))
+        val clue = s"seed $seed: range $range, slide $slide, phase $phase of $shapes, blocks $shifts, $groups"
+        assert(found == expected(groups, range, slide, phase), clue)
+        assert(kernel.combined <= 3 * kernel.slices + found.size, clue)
+        assert(kernel.slices == groups.map(_._2.size).sum, clue)
+      }
+    }
+  }
+
+  test("blocks save merges where many slices make up one of a window, and never cross groups") {
+    val groups = (0L until 5).map(g => (g, (g until 4000L + g by 5).toIndexedSeq))
+    def merges(shifts: Seq[Int]) = {
+      val (found, kernel) = combined(groups, 900, 300, 0, new Random(1), Some(shifts))
+      (found, kernel.combined)
+    }
+    val (windows, alone) = merges(Nil)
+    val (same, blocks) = merges(Seq(2, 4))
+    assert(windows == same)
+    // Of five groups of 800 slices, one merge less for each window's own; blocks are built with one a slice.
+    assert(alone > 5 * 700 && blocks - (5 * 800 + 5 * 200) < alone / 4, s"$alone, $blocks")
+  }
+
   /** Of each window that holds a slice: group, begin, and the slices as one after the other. */
   private def expected(
       groups: Seq[(Long, IndexedSeq[Long])],
@@ -55,7 +90,8 @@ class WindowCombinerSuite extends AnyFunSuite {
       range: Long,
       slide: Long,
       phase: Long,
-      random: Random
+      random: Random,
+      blocks: Option[Seq[Int]] = None
   ): (Seq[(Long, Long, Long)], Sequences) = {
     val kernel = new Sequences
     kernel.open(Unlimited, Array(Stride), Array(0L))
@@ -63,10 +99,22 @@ class WindowCombinerSuite extends AnyFunSuite {
     val slices = random.shuffle(groups.flatMap { case (g, begins) => begins.map(b => Array(g, b, valueOf(b), Factor)) })
     table.records = slices.toArray.flatten
     table.size = slices.size
-    val sorted = new SortedGroups(kernel, 0, Stride, Array(0), Array(-1L), 1, -1, 0, true)
-    val windows = new WindowCombiner(kernel, 0, sorted, range, slide, phase)
-    val found = Iterator.continually(windows.advance()).takeWhile(identity)
-      .map(_ => (windows.window(0), windows.window(1), windows.window(2))).toIndexedSeq
+    val own = blocks.map(_ => new PairedSlices(range, slide, phase, Long.MaxValue / 2))
+    val sorted = new SortedGroups(kernel, 0, Stride, Array(0), Array(-1L), 1, true)
+    val pieces = blocks.filter(_.nonEmpty).map(s => SliceBlocks.of(kernel, 0, sorted, s.toArray))
+    val taken = new QuerySlices(kernel, 0, sorted, -1, 0, own.orNull, pieces.orNull)
+    val windows = new WindowCombiner(kernel, 0, taken, range, slide, phase)
+    val found = Iterator.continually(sorted.advance()).takeWhile(identity).flatMap { _ =>
+      taken.start()
+      // By and by, as many queries would.
+      (sorted.from until sorted.until).foreach(i =>
+        if (i % 16 == 0 || i == sorted.from) {
+          taken.take(i, math.min(sorted.until, (i / 16 + 1) * 16))
+        }
+      )
+      Iterator.continually(windows.advance()).takeWhile(identity)
+        .map(_ => (windows.window(0), windows.window(1), windows.window(2)))
+    }.toIndexedSeq
     (found, kernel)
   }
 }

@@ -5,7 +5,7 @@ import scala.util.Random
 
 import io.phantoms.spark.fragments.Fragments
 import io.phantoms.spark.lab.fragments.{FragmentCost, FragmentEstimate, ShardCost, ShardQuery, ShardWorkload, Shards}
-import io.phantoms.spark.lab.windows.{CoarseSlices, Slices, WindowCost}
+import io.phantoms.spark.lab.windows.{CoarseMerges, Slices, WindowCost}
 import io.phantoms.spark.model.PeriodicWindow
 import io.phantoms.spark.windows.{EdgeRate, RandomWindows, SlicedWindow}
 
@@ -128,7 +128,7 @@ final class OnTheFlySharing(trades: Trades, iterations: Int, passes: Int) {
       Compared.ours(
         "n = 256: final, shared paired, slices in blocks (not in the paper)",
         per(256) { w =>
-          val s = Slices.over(w, 0, hour); CoarseSlices.merges(s, CoarseSlices.choose(s)).toDouble
+          val s = Slices.over(w, 0, hour); CoarseMerges.merges(s, CoarseMerges.choose(s)).toDouble
         }
       )
     )

@@ -1,6 +1,4 @@
-package io.phantoms.spark.lab.windows
-
-import io.phantoms.spark.windows.SlicedWindow
+package io.phantoms.spark.windows
 
 /**
  * Factor windows that need no alignment: every `size` consecutive slices are merged once into a block, and blocks into
@@ -50,6 +48,16 @@ final case class CoarseSlices(sizes: Vector[Int]) {
     n + b - a
   }
 
+  /** How many pieces a run of so many slices takes on average, wherever it begins. */
+  def expected(run: Double): Double = {
+    val (rest, single) = widths.indices.drop(1).foldLeft((run, 0.0)) { case ((left, taken), level) =>
+      val ratio = widths(level) / widths(level - 1)
+      val whole = math.max(0.0, (left - ratio + 1) / ratio)
+      (whole, taken + left - whole * ratio)
+    }
+    single + rest
+  }
+
   /** Merges that building all blocks of `slices` slices takes: at each level all that is there of the level below. */
   def building(slices: Int): Long =
     sizes.indices.iterator.map(i => (slices / sizes(i)).toLong * (sizes(i) / widths(i))).sum
@@ -63,28 +71,28 @@ object CoarseSlices {
   /** Results from slices alone. */
   val none: CoarseSlices = CoarseSlices(Vector.empty)
 
-  /** Merges for blocks and for every result of every window over a stretch of time. */
-  def merges(slices: Slices, coarse: CoarseSlices): Long =
-    coarse.building(slices.size) + slices.windows.indices.iterator
-      .flatMap(slices.results).map(r => coarse.count(r.first, r.last)).sum
-
   /**
-   * The block sizes that take fewest merges: the best single level of 2, 3, 4, 6, 8, 12, ... slices, and levels above and
-   * below it as long as they save.
+   * The sizes, powers of two, that take fewest merges for windows that merge all of `slices` slices, each so many in a
+   * row: the one size that is best, and others below and above it as long as they save.
+   *
+   * @param runs of each window, slices in a row that it merges into one
    */
-  def choose(slices: Slices): CoarseSlices = {
-    val results = slices.windows.indices.iterator.flatMap(slices.results).toVector
-    def cost(c: CoarseSlices): Long =
-      c.building(slices.size) + results.iterator.map(r => c.count(r.first, r.last)).sum
-    val sizes =
-      Iterator.iterate(2L)(_ * 2).flatMap(n => Iterator(n, n / 2 * 3)).takeWhile(_ <= slices.size).map(_.toInt)
-        .toVector.distinct
-    def improve(best: CoarseSlices, at: Long): CoarseSlices = {
-      val nested = sizes.filterNot(best.sizes.contains).map(s => (best.sizes :+ s).sorted)
-        .filter(s => s.sliding(2).forall(p => p.size < 2 || p(1) % p(0) == 0)).map(CoarseSlices(_))
-      val next = nested.map(c => (cost(c), c)).minByOption(_._1)
-      next.filter(_._1 < at).fold(best) { case (n, c) => improve(c, n) }
+  def best(slices: Int, runs: Seq[Double]): CoarseSlices = {
+    val lengths = runs.map(r => math.max(1.0, r))
+    def cost(c: CoarseSlices): Double =
+      c.building(slices) + lengths.iterator.map(r => slices / r * c.expected(r)).sum
+    def improve(best: CoarseSlices, at: Double): CoarseSlices = {
+      val more = Sizes.filterNot(best.sizes.contains).map(s => CoarseSlices((best.sizes :+ s).sorted))
+      val (least, found) = more.map(c => (cost(c), c)).minBy(_._1)
+      if (least < at * ClearGain && best.sizes.size < MostLevels) improve(found, least) else best
     }
     improve(none, cost(none))
   }
+
+  // Smaller blocks take too much room for what they save.
+  private val Sizes = Vector.iterate(4, 9)(_ * 2)
+  private val MostLevels = 3
+
+  /** Blocks take memory: they have to save this much of the merges. */
+  private val ClearGain = 0.9
 }
