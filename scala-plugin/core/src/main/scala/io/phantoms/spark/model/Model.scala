@@ -26,6 +26,9 @@ trait Statistics {
   /** How many rows satisfy just which predicates; counted as shares of all rows. Nil: there are no predicates. */
   def signatures: Seq[(BitSet, Long)] = Nil
 
+  /** The part of the rows that have this bit in this attribute, a signature; None: not known. */
+  def share(attribute: Int, bit: Int): Option[Double] = None
+
   /**
    * Changes whenever numbers may differ although those of all queries and single attributes agree; only together with
    * them does it say that nothing changed.
@@ -98,7 +101,9 @@ final case class Problem(
   }
 
   /** The part of the rows that a query wants. */
-  def selectivity(query: Query): Double = query.predicate.fold(1.0) { p =>
+  def selectivity(query: Query): Double = query.predicate.fold(
+    query.fragment.flatMap { case (attribute, bit) => statistics.share(attribute, bit) }.getOrElse(1.0)
+  ) { p =>
     val all = statistics.signatures.iterator.map(_._2).sum
     if (all == 0) 1.0 else statistics.signatures.iterator.collect { case (b, n) if b(p) => n }.sum.toDouble / all
   }

@@ -31,6 +31,7 @@ final case class KeyAttribute(name: String, bits: Int, kind: KeyKind = KeyKind.G
  * @param keys its grouping, ordinals into the workload's attributes
  * @param window None: all rows at once
  * @param predicate ordinal of its predicate; None: all rows
+ * @param fragment the attribute that holds its signature, and its bit of that; None: all rows, or a predicate of its own
  * @param masks different parts of a group that its results tell apart
  * @param consumer which operator of the plan gets its results; each merges for itself what was shipped
  * @param repeated whether it is another consumer's too, so that plain Spark computes it once for both
@@ -39,6 +40,7 @@ final case class Query(
     keys: BitSet,
     window: Option[PeriodicWindow] = None,
     predicate: Option[Int] = None,
+    fragment: Option[(Int, Int)] = None,
     masks: Int = 0,
     consumer: Int = 0,
     repeated: Boolean = false

@@ -5,6 +5,7 @@ import scala.annotation.tailrec
 import io.phantoms.spark.functions.{ExpressionCost, FilterOrder}
 
 import org.apache.spark.sql.catalyst.expressions.{
+  Add,
   And,
   AttributeReference,
   CaseWhen,
@@ -13,9 +14,12 @@ import org.apache.spark.sql.catalyst.expressions.{
   Expression,
   ExpressionEquals,
   GreaterThan,
+  Greatest,
   If,
+  Least,
   Literal,
   Not,
+  Or,
   PlanExpression
 }
 import org.apache.spark.sql.catalyst.expressions.aggregate._
@@ -24,7 +28,7 @@ import org.apache.spark.sql.types.{BooleanType, NumericType}
 
 /**
  * One groupBy with many conditional aggregates: `sum(x) FILTER (WHERE p)`, `sum(CASE WHEN p THEN x END)`,
- * `sum(CASE WHEN p THEN x ELSE 0 END)`, `count_if(p)`. Each is its function over the rows that satisfy a predicate of its
+ * `sum(CASE WHEN p THEN x ELSE 0 END)`, `max(CASE WHEN p THEN x ELSE y END)`, `count_if(p)`. Each is its function over the rows that satisfy a predicate of its
  * own, so the fragments of On-the-fly sharing (section 4) serve them as they serve queries with a WHERE each: a relation
  * by the keys and the signature of all predicates holds every function once, and a group's aggregates are put together
  * from those of its fragments that have their bits.
@@ -143,8 +147,9 @@ private[detect] object Masks {
     })
     val found = slot.function match {
       case s: Sum => alternatives(s).orElse(single(s))
-      case c: Count if c.children.size == 1 => single(c).map(notNull)
-      case f @ (_: Average | _: Min | _: Max | _: CentralMomentAgg) => single(f)
+      case c: Count if c.children.size == 1 => single(c).map(notNull).orElse(counted(c))
+      case f @ (_: Min | _: Max) => single(f).orElse(extreme(f))
+      case f @ (_: Average | _: CentralMomentAgg) => single(f)
       case _ => None
     }
     found.orElse(Option.when(slot.filter.nonEmpty)(Split(Seq(Masked(slot.function, Literal.TrueLiteral)), _.head)))
@@ -199,26 +204,55 @@ private[detect] object Masks {
 
   private def isNotTrue(p: Expression): Expression = Not(EqualNullSafe(p, Literal.TrueLiteral))
 
-  /**
-   * `sum(CASE WHEN p THEN x ELSE 0 END)`: the sum where p holds; but zero, not NULL, if it has no addend and there is a
-   * row where p does not hold.
-   */
-  private def alternatives(sum: Sum): Option[Split] = {
-    val found = sum.child match {
-      case If(p, x, zero) if isZero(zero) => Some((p, x))
-      case CaseWhen(Seq((p, x)), Some(zero)) if isZero(zero) => Some((p, x))
-      case _ => None
+  /** The values of a condition, each with what holds where it is taken; those that are NULL are left out. */
+  private def branches(value: Expression): Seq[(Expression, Expression)] = {
+    val (whens, otherwise) = value match {
+      case If(p, x, y) => (Seq((p, x)), Some(y))
+      case CaseWhen(bs, y) => (bs, y)
+      case _ => (Nil, None)
     }
-    found.map { case (p, x) =>
+    val all = whens ++ otherwise.map((Literal.TrueLiteral: Expression, _))
+    all.indices.map { i =>
+      val holds = whens.take(i).map(w => isNotTrue(w._1)) ++ Some(all(i)._1).filter(_ != Literal.TrueLiteral)
+      (holds.reduce(And(_, _)), all(i)._2)
+    }.filter { case (_, Literal(v, _)) => v != null; case _ => true }
+  }
+
+  /**
+   * `sum(CASE WHEN p THEN x ELSE 0 END)`, with more cases that are zero or NULL: the sum where p holds; but zero, not NULL,
+   * if it has no addend and there is a row with a zero.
+   */
+  private def alternatives(sum: Sum): Option[Split] = branches(sum.child).partition(b => isZero(b._2)) match {
+    case (zeros, Seq((p, x))) if zeros.nonEmpty =>
       val addends = notNull(Split(Seq(Masked(Count(x), p)), _.head)).parts.head
-      val others = Masked(Count(Literal(1)), isNotTrue(p))
-      Split(
-        Seq(Masked(sum.copy(child = x), p), addends, others),
-        values => {
-          val none = And(EqualTo(values(1), Literal(0L)), GreaterThan(values(2), Literal(0L)))
-          If(none, Literal.default(sum.dataType), values.head)
-        }
+      val others = Masked(Count(Literal(1)), zeros.map(_._1).reduce(Or(_, _)))
+      Some(
+        Split(
+          Seq(Masked(sum.copy(child = x), p), addends, others),
+          values => {
+            val none = And(EqualTo(values(1), Literal(0L)), GreaterThan(values(2), Literal(0L)))
+            If(none, Literal.default(sum.dataType), values.head)
+          }
+        )
       )
+    case _ => None
+  }
+
+  /** `max(CASE WHEN p THEN x ELSE y END)`: the greatest of what it is where p holds, and where not. */
+  private def extreme(f: AggregateFunction): Option[Split] = {
+    val found = branches(f.children.head)
+    Option.when(found.size > 1) {
+      val parts = found.map { case (p, x) => Masked(f.withNewChildren(Seq(x)).asInstanceOf[AggregateFunction], p) }
+      Split(parts, values => if (f.isInstanceOf[Max]) Greatest(values) else Least(values))
+    }
+  }
+
+  /** `count(CASE WHEN p THEN x WHEN q THEN y END)`: as many as there are of each. */
+  private def counted(count: Count): Option[Split] = {
+    val found = branches(count.children.head)
+    Option.when(found.size > 1) {
+      val parts = found.map { case (p, x) => notNull(Split(Seq(Masked(Count(x), p)), _.head)).parts.head }
+      Split(parts, _.reduce[Expression](Add(_, _)))
     }
   }
 

@@ -76,6 +76,7 @@ final case class Workload(
       BitSet.fromSpecific(keysOf(i)),
       q.window.map(w => PeriodicWindow.startingAt(w.range, w.slide, w.start)),
       predicateOf(i).map(predicates.indexOf(_)),
+      fragmentOf(i),
       masksOf(i).flatMap(_._2).distinct.size,
       consumerOf(i),
       consumers(consumerOf(i)).repeated

@@ -25,6 +25,7 @@ import io.phantoms.spark.stats.observed.ObservedInput
  * @param observing what an execution has to know to keep what it finds out; None: it keeps nothing
  * @param revision of the observations that went in
  * @param signatures as in [[Statistics.signatures]]
+ * @param shares by attribute, if it is a signature: the part of the rows that have each of its bits
  */
 final class EstimatedStatistics(
     val rowCount: Estimate,
@@ -38,7 +39,8 @@ final class EstimatedStatistics(
     val observing: Option[ObservedInput] = None,
     override val revision: Long = 0L,
     bound: BitSet => Option[Estimate] = _ => None,
-    override val signatures: Seq[(BitSet, Long)] = Nil
+    override val signatures: Seq[(BitSet, Long)] = Nil,
+    shares: Map[Int, IndexedSeq[Double]] = Map.empty
 ) extends Statistics {
   private val settled = mutable.HashMap.empty[BitSet, Estimate]
   private val flows = mutable.HashMap.empty[BitSet, Estimate]
@@ -52,6 +54,8 @@ final class EstimatedStatistics(
   override def flowLength(keys: BitSet): Double = flowOf(keys).value
   override def flowLengthAtDepth(depth: Int): Option[Double] =
     if (depth < 2) None else depthFlowLengths.lift(math.min(depth - 2, depthFlowLengths.size - 1))
+
+  override def share(attribute: Int, bit: Int): Option[Double] = shares.get(attribute).flatMap(_.lift(bit))
 
   def groupsOf(keys: BitSet): Estimate = synchronized {
     if (keys.isEmpty) Estimate(1.0, rowCount.source)

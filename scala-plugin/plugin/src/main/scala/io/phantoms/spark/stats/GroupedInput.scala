@@ -1,5 +1,7 @@
 package io.phantoms.spark.stats
 
+import scala.collection.immutable.BitSet
+
 import io.phantoms.spark.model.{KeyKind, Query}
 
 import org.apache.spark.sql.catalyst.expressions.Expression
@@ -24,4 +26,8 @@ final case class GroupedInput(
     kinds: IndexedSeq[KeyKind],
     predicates: IndexedSeq[Int],
     beside: Seq[Expression] = Nil
-)
+) {
+
+  /** Keys that tell slices or fragments apart. */
+  def parts: Seq[BitSet] = keys.indices.filter(kinds(_) != KeyKind.Grouping).map(BitSet(_))
+}

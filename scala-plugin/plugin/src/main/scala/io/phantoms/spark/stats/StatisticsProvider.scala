@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.util.toPrettySQL
 import org.apache.spark.sql.classic.SparkSession
 
 import io.phantoms.spark.conf.{ObservingOptions, SamplingOptions}
-import io.phantoms.spark.functions.{FieldType, RecordWidth}
+import io.phantoms.spark.functions.{FieldType, RecordWidth, SignatureWord}
 import io.phantoms.spark.model.{KeyAttribute, Machine, Problem}
 import io.phantoms.spark.shims.Cancelled
 import io.phantoms.spark.stats.bounds.{InputSize, PlanBounds}
@@ -63,7 +63,19 @@ object StatisticsProvider extends Logging {
     val bounds = quietly(Option.empty[PlanBounds])(Some(PlanBounds.of(session, asked.base)))
     val found = LinearInput.of(asked.base) match {
       case Some(input) =>
-        ofInput(session, input, asked.keys, queries, sampling, observing, known, bounds, asked.predicates, asked.beside)
+        ofInput(
+          session,
+          input,
+          asked.keys,
+          queries,
+          sampling,
+          observing,
+          known,
+          bounds,
+          asked.predicates,
+          asked.beside,
+          asked.parts
+        )
       case None => other(session, asked, queries, bounds)
     }
     Problem(
@@ -133,6 +145,7 @@ object StatisticsProvider extends Logging {
    * @param bounds what these keys can hold
    * @param predicates as in [[GroupedInput]]
    * @param beside likewise
+   * @param parts likewise
    */
   private[spark] def ofInput(
       session: SparkSession,
@@ -144,7 +157,8 @@ object StatisticsProvider extends Logging {
       sources: KnownStatistics,
       bounds: Option[PlanBounds] = None,
       predicates: IndexedSeq[Int] = Vector.empty,
-      beside: Seq[Expression] = Nil
+      beside: Seq[Expression] = Nil,
+      parts: Seq[BitSet] = Nil
   ): Found = {
     val keys = workloadKeys.map(input.overLeaf)
     val names = keys.map(input.canonical)
@@ -162,7 +176,8 @@ object StatisticsProvider extends Logging {
     val sampled: Either[String, InputSample] =
       if (!sampling.enabled) Left("sampling is switched off")
       else if (suppliedEnough) Left("all statistics were supplied")
-      else if (observed.exists(_.sayAll(queries))) Left("all statistics were observed")
+      // How many slices and fragments there are, and how many rows a predicate lets through, no execution says.
+      else if (parts.isEmpty && observed.exists(_.sayAll(queries))) Left("all statistics were observed")
       else
         quietly[Either[String, InputSample]](Left("the input could not be identified")) {
           val wanted = names.toSet ++ others.map(input.canonical)
@@ -205,7 +220,10 @@ object StatisticsProvider extends Logging {
       observed.map(_.input),
       observed.fold(0L)(_.revision),
       bound,
-      sample.fold(oneEach(predicates))(_.signatures(predicates.map(names)))
+      sample.fold(oneEach(predicates))(_.signatures(predicates.map(names))),
+      sample.fold(Map.empty[Int, IndexedSeq[Double]]) { s =>
+        keys.indices.filter(keys(_).isInstanceOf[SignatureWord]).flatMap(k => s.bits(names(k)).map(k -> _)).toMap
+      }
     )
     val partitions = quietly(session.sparkContext.defaultParallelism)(InputSize.partitions(session, input, sample))
     Found(statistics, partitions, sampled)

@@ -60,6 +60,26 @@ trait MaskTraps extends Traps { this: AnyFunSuite =>
         conditions.map(p => s"sum(if($p, x, 0D))") ++ conditions.map(p => s"sum(if($p, 1, 0))")
     )
   )
+  shares("another value where it does not: least and greatest")(
+    by(
+      "a",
+      conditions.map(p => s"max(case when $p then c else 0 end)") ++ conditions.map(p => s"min(if($p, x, f))") ++
+        conditions.map(p => s"max(if($p, b, 'k1'))") ++ conditions.map(p => s"min(if($p, null, d))")
+    )
+  )
+  shares("several cases")(
+    by(
+      "a",
+      conditions.zip(conditions.tail).flatMap { case (p, q) =>
+        Seq(
+          s"count(case when $p then c when $q then z end)",
+          s"max(case when $p then b when $q then null else 'k' end)",
+          s"sum(case when $p then null when $q then c else 0 end)",
+          s"sum(case when $p then 0 when $q then z end)"
+        )
+      }
+    )
+  )
   shares("a condition inside a FILTER clause")(
     by("a", conditions.zip(conditions.tail).map { case (p, q) => s"sum(if($p, c, 0)) filter (where $q)" })
   )

@@ -1,10 +1,12 @@
 package io.phantoms.spark.stats
 
+import scala.collection.immutable.BitSet
 import scala.util.Random
 
 import io.phantoms.spark.Turns
 import io.phantoms.spark.api.StatsApi
-import io.phantoms.spark.model.Configuration
+import io.phantoms.spark.model.{Configuration, KeyKind}
+import io.phantoms.spark.stats.input.StatisticSource
 
 import org.apache.spark.sql.classic.DataFrame
 import org.scalatest.funsuite.AnyFunSuite
@@ -80,6 +82,34 @@ final class ObservedChoicesSuite extends AnyFunSuite with ObservedSession {
       query(c).collect()
       assert(chosen(c) == right)
     })
+  }
+
+  test(
+    "what slices and fragments make of groups is observed; how many of them there are, and what filters let through, sampled"
+  ) {
+    spark.range(0, 20000, 1, 2)
+      .selectExpr("timestamp_seconds(id div 10) ts", "cast(id % 7 as int) k", "cast(id % 100 as int) v")
+      .write.parquet(s"$folder/parts")
+    spark.read.parquet(s"$folder/parts").createOrReplaceTempView("parts")
+    def windows = spark.sql(Seq("2 minutes', '1 minute", "5 minutes', '2 minutes").map(w =>
+      s"select window(ts, '$w').start s, k, sum(v) v from parts group by window(ts, '$w'), k"
+    ).mkString(" union all "))
+    def filters = spark.sql((1 to 4).map(i => s"select $i q, k, sum(v) v from parts where v < ${i * 10} group by k")
+      .mkString(" union all "))
+    withConf("spark.phantoms.stats.sample.enabled" -> "true") {
+      for ((query, parts) <- Seq((() => windows, 34), (() => filters, 4))) {
+        query().collect()
+        val problem = PlannedStatistics.shared(query()).problem
+        val statistics = PlannedStatistics.of(query())
+        val told = problem.attributes.indices.filter(problem.attributes(_).kind != KeyKind.Grouping)
+        assert(statistics.groups(BitSet.fromSpecific(told)) == parts)
+        val all = statistics.groupsOf(problem.groupings.head)
+        assert(all.source == StatisticSource.Observed && all.value == 7 * parts)
+      }
+      val problem = PlannedStatistics.shared(filters).problem
+      // Of rows that any filter lets through.
+      assert(problem.queries.map(problem.selectivity).map(s => math.round(s * 4)) == Seq(1, 2, 3, 4))
+    }
   }
 }
 

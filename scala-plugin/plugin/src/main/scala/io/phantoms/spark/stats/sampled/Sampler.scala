@@ -4,13 +4,14 @@ import scala.collection.mutable.ArrayBuilder
 import scala.util.control.NonFatal
 
 import io.phantoms.spark.conf.{PlanningMemory, SamplingOptions}
+import io.phantoms.spark.functions.SignatureWord
 import io.phantoms.spark.shims.Cancelled
 import io.phantoms.spark.stats.input.LinearInput
 
 import org.apache.spark.{SparkContext, TaskContext}
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, If, Literal, XxHash64}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Coalesce, Expression, If, Literal, XxHash64}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LocalRelation, LogicalPlan, Project, Range}
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.LogicalRDD
@@ -128,7 +129,9 @@ object Sampler extends Logging {
         // The filters may protect it from values it fails on.
         case computed => If(pass, computed, Literal(null, computed.dataType))
       }
-      Alias(new XxHash64(Seq(safe)), s"h$i")()
+      // The bits of a signature say more than a hash of them, and tell as many values apart.
+      val told = if (key.isInstanceOf[SignatureWord]) Coalesce(Seq(safe, Literal(0L))) else new XxHash64(Seq(safe))
+      Alias(told, s"h$i")()
     }
     val pruned = partitionFilters(input).foldLeft[LogicalPlan](input.leaf) {
       (plan, filter) => Filter(filter, plan)
