@@ -12,7 +12,7 @@ RESUME ?=
 QUERIES ?= 500
 SF ?= 1
 
-.PHONY: demo bench tpcds bench-tables bench-encodings bench-chooser sweep papers papers-smap papers-trees papers-windows test test-long soak test-delta \
+.PHONY: demo bench tpcds bench-alone bench-tables bench-encodings bench-chooser sweep papers papers-smap papers-trees papers-windows test test-long soak test-delta \
   lint-scala test-scala test-python lint jar docs-conf clean help
 
 help:
@@ -22,6 +22,7 @@ help:
 	@echo "                                    windows and predicates, beside plain Spark and DuckDB"
 	@echo "make sweep [SWEEP_ROWS=2000000] [POINTS='16@1 64@'] [RESUME=1]"
 	@echo "                                    plain Spark and plugin, 2 to 64 sets, coarse to fine"
+	@echo "make bench-alone                    one tumbling window or one filter, left alone: what looking at them costs"
 	@echo "make tpcds [SF=1]                   TPC-DS: grouping sets and aggregates in several places, plain Spark and plugin by turns"
 	@echo "make papers                         the papers' figures and tables, recomputed"
 	@echo "make bench-tables [FULL=full]       what a row costs in the tables, beside plain arrays"
@@ -63,6 +64,10 @@ sweep: $(VENV)/.dev jar
 tpcds: $(VENV)/.dev jar
 	$(PY) -m pip install --quiet --disable-pip-version-check duckdb-extension-tpcds
 	$(PY) -m phantoms.lab.benchmark.tpcds --sf $(SF) --repeat $(REPEAT) --json benchmarks/results/tpcds.json
+
+# Queries that are left alone.
+bench-alone: $(VENV)/.dev jar
+	$(PY) -m phantoms.lab.benchmark.alone --json benchmarks/results/alone.json
 
 # The tables alone, without Spark around them.
 bench-tables:

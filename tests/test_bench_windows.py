@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from phantoms.cli.main import main
 from phantoms.errors import PhantomsError
-from phantoms.lab.benchmark import WINDOW_FORMS, WindowResult, answers, run
+from phantoms.lab.benchmark import WINDOW_FORMS, WindowResult, alone, answers, run
 from phantoms.lab.benchmark.result import FLOORS
 from phantoms.lab.benchmark.run import _check, _possible
 from phantoms.lab.benchmark.session import register
@@ -227,3 +227,11 @@ def test_bench(session: SparkSession, root: Path, tmp_path: Path, monkeypatch: p
     assert document["ratios"]["filter"] is None
     assert document["ratios"]["floor"] > 0
     assert "answers equal" in said[-1]
+
+
+def test_one_tumbling_window_and_one_predicate_are_left_alone(session: SparkSession, root: Path) -> None:
+    register(session, "trades", ensure("trades", 1000, root=root))
+    found = alone.run(session, 1)
+    assert [q["name"] for q in found["queries"]] == list(alone.QUERIES)
+    assert all(q["same_plan"] and q["plain"] > 0 and q["plugin"] > 0 for q in found["queries"])
+    assert session.conf.get("spark.phantoms.enabled") == "true"

@@ -102,6 +102,19 @@ private[spark] final class CostModel(problem: Problem) {
   /** Writing the results of queries of one grouping, and putting windows together from slices before that. */
   def emitWork(groups: Double, queries: Vector[Int]): Double = combining.work(groups, queries.map(problem.queries))
 
+  /**
+   * In how many tasks a relation that is in one partition is best merged, each for some of its queries: putting results
+   * together takes long where nothing deals groups out, and cores are idle meanwhile.
+   *
+   * @param received entries that each of the tasks merges
+   */
+  def mergedApart(groups: Double, received: Double, queries: Vector[Int]): Int = {
+    val results = emitWork(groups, queries)
+    def elapsed(tasks: Int): Double =
+      results / tasks + received * machine.merge + (if (tasks == 1) 0.0 else machine.fixed)
+    (1 to math.max(1, math.min(parallelism, queries.size))).minBy(elapsed)
+  }
+
   /** Reduce partitions of a shipped relation; one when it is small or has no shard key. */
   def shards(groups: Double, entryBytes: Int, shardKey: BitSet): Int =
     if (shardKey.isEmpty) 1

@@ -14,7 +14,7 @@ import org.apache.spark.sql.internal.SQLConf
  * Two scans of one cached table are stages of their own under adaptive execution, and not compared; what connectors make
  * of one table for each copy need not be equal.
  */
-private[decide] object ReusableInput {
+private[spark] object ReusableInput {
   def apply(plan: LogicalPlan, conf: SQLConf): Boolean = conf.exchangeReuseEnabled && plan.collectLeaves().forall {
     case _: LogicalRelation | _: LogicalRDD | _: LocalRelation | _: Range => true
     case _: InMemoryRelation => !conf.adaptiveExecutionEnabled

@@ -86,6 +86,10 @@ final case class Workload(
   private lazy val consumerOf: Map[Int, Int] =
     consumers.zipWithIndex.flatMap { case (c, i) => c.queries.map(_ -> i) }.toMap
 
+  /** Whether results of these queries are put together from several groups each. */
+  def combines(of: Seq[Int]): Boolean =
+    of.map(queries).exists(q => q.window.nonEmpty || q.fragment.nonEmpty || q.masks.nonEmpty)
+
   /** The key of a query that holds slices, if it asks about windows. */
   def sliceOf(query: Int): Option[Int] = queries(query).window.map(w => keyOf(query, w.key))
 

@@ -3,12 +3,16 @@ package io.phantoms.spark.rewrite
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project, Union}
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{BinaryType, IntegerType}
 
-import io.phantoms.spark.detect.{DeclineReason, Workload}
+import io.phantoms.spark.cost.CostModel
+import io.phantoms.spark.decide.ReusableInput
+import io.phantoms.spark.detect.{Consumer, DeclineReason, Workload}
 import io.phantoms.spark.functions.{ComposedSlice, FilterOrder, RowValue, SignatureWord, StaysIf}
-import io.phantoms.spark.model.{Configuration, Problem}
+import io.phantoms.spark.model.{Configuration, Placement, Problem, Relation}
 import io.phantoms.spark.physical.{SharedExchange, SharedMerge, TierExchange}
+import io.phantoms.spark.search.Chooser
 import io.phantoms.spark.shims.SparkInternals
 import io.phantoms.spark.spec.{
   AggregateSpec,
@@ -176,10 +180,13 @@ object SharedAggregates {
       TierExchange(between, announced, blocks(), exchange)
     }
     workload.consumers.zipWithIndex.map { case (consumer, i) =>
-      // What several merge is counted once.
-      val counting = if (i == 0) spec else spec.copy(observed = None)
-      def merge(relations: IndexedSeq[RelationSpec], exchange: LogicalPlan): Option[SharedMerge] = {
-        val answered = consumer.queries.filter(q => stages.answers(relations, spec.queries(q).relation))
+      def merge(part: Consumer, first: Boolean)(
+          relations: IndexedSeq[RelationSpec],
+          exchange: LogicalPlan
+      ): Option[SharedMerge] = {
+        // What several merge is counted once.
+        val counting = if (first) spec else spec.copy(observed = None)
+        val answered = part.queries.filter(q => stages.answers(relations, spec.queries(q).relation))
         Option.when(answered.nonEmpty) {
           val merged = counting.copy(relations = relations, queries = answered.map(spec.queries).toIndexedSeq)
           val expectedRows =
@@ -191,10 +198,13 @@ object SharedAggregates {
           SharedMerge(merged, expectedRows, fresh, exchange)
         }
       }
-      val result = merge(stages.firstMerge(consumer), exchange) ++
-        tier.flatMap(merge(stages.secondMerge(consumer), _)) match {
+      val parts = apart(consumer, workload, problem, configuration)
+      val merges = parts.zipWithIndex.flatMap { case (part, p) =>
+        merge(part, i == 0 && p == 0)(stages.firstMerge(part), exchange)
+      } ++ tier.flatMap(merge(consumer, i == 0)(stages.secondMerge(consumer), _))
+      val result = merges match {
         case Seq(one) => one
-        case both => Union(both.toSeq)
+        case several => Union(several)
       }
       Project(
         result.output.zip(consumer.output).map { case (f, a) =>
@@ -202,6 +212,32 @@ object SharedAggregates {
         },
         result
       )
+    }
+  }
+
+  /**
+   * A consumer, or parts of it that merge the one partition of a relation each for some of its queries, all over the
+   * shuffle that Spark runs once.
+   */
+  private def apart(
+      consumer: Consumer,
+      workload: Workload,
+      problem: Problem,
+      configuration: Configuration
+  ): Seq[Consumer] = {
+    lazy val estimate = Chooser.estimate(problem, configuration).relations
+    val found = configuration.relations.zipWithIndex.collectFirst {
+      case (Relation(_, queries, _, _, Placement.Shipped(_, 1)), r)
+          if queries.size > 1 && configuration.children(r).isEmpty && workload.combines(queries) =>
+        val own = queries.filter(consumer.queries.contains)
+        (own, new CostModel(problem).mergedApart(estimate(r).groups, estimate(r).evictions, own))
+    }.filter(_._2 > 1 && ReusableInput(workload.base, SQLConf.get))
+    found match {
+      case Some((queries, tasks)) =>
+        val dealt = queries.zipWithIndex.groupMap(_._2 % tasks)(_._1)
+        val others = (1 until tasks).map(t => consumer.copy(queries = dealt(t)))
+        consumer.copy(queries = consumer.queries.filterNot(others.flatMap(_.queries).toSet)) +: others
+      case None => Seq(consumer)
     }
   }
 

@@ -6,9 +6,12 @@ import io.phantoms.spark.PhantomsExtensions
 import io.phantoms.spark.conf.PhantomsSettings
 import io.phantoms.spark.detect.Workload
 import io.phantoms.spark.model.{Choice, Problem}
+import io.phantoms.spark.physical.{LftaExec, SharedMerge}
 import io.phantoms.spark.rewrite.Sharing
 
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike
 import org.scalatest.Assertion
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -36,7 +39,7 @@ class LastFormExtensions extends PhantomsExtensions(LastForm)
  * Windows and predicates told apart in the way that is not the usual one: one slice for few windows, tumbling ones and
  * `date_trunc` among them, and a key for each of a few filters. Extensions are of a session, so it has one of its own.
  */
-class OtherFormsSuite extends AnyFunSuite with TrapTables {
+class OtherFormsSuite extends AnyFunSuite with TrapTables with AdaptiveSparkPlanHelper {
   override protected def extensions: String = classOf[LastFormExtensions].getName
 
   private def shares(name: String, form: String)(sql: String): Unit = test(name) {
@@ -136,5 +139,24 @@ class OtherFormsSuite extends AnyFunSuite with TrapTables {
       """select window(ts, '1 hour') w, max(window(ts, '1 hour')) m from t group by window(ts, '1 hour')
         |union all select window(ts, '2 hours'), max(window(ts, '2 hours')) m from t group by window(ts, '2 hours')""".stripMargin
     )
+  }
+
+  test("results that nothing deals out are put together in as many tasks as run at once, from one shuffle") {
+    val sql = (1 to 20).map { i =>
+      s"select window.start s, count(*) n, sum(c) v from t where a is not null group by window(ts, '${i + 60} minutes', '$i minutes')"
+    }.mkString(" union all ")
+    // Results are dear on this machine.
+    withConf("spark.phantoms.machine" -> "emit=10000000") {
+      checkSharedSql(sql)
+      val df = spark.sql(sql)
+      val merges = df.queryExecution.optimizedPlan.collect { case m: SharedMerge => m }
+      assert(merges.map(_.spec.queries.size).sorted == Seq(10, 10))
+      assert(merges.map(_.child.canonicalized).distinct.size == 1)
+      df.collect()
+      val exchanges = collectWithSubqueries(df.queryExecution.executedPlan) {
+        case e: ShuffleExchangeLike if e.child.isInstanceOf[LftaExec] => e.id
+      }
+      assert(exchanges.distinct.size == 1)
+    }
   }
 }
