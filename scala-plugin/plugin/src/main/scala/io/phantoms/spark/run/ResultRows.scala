@@ -144,16 +144,23 @@ private[spark] final class ResultRows(spec: SharedSpec, kernel: HftaKernel) exte
     /** Queries that have a row even of nothing, and had no group yet. */
     private val unseen =
       mutable.LinkedHashSet.from(queries.indices.filter(i => spec.queries(queries(i)).rowOnEmptyInput))
+
+    // Queries in [at, end) are still to be asked about the group at hand; those behind that have not looked at it.
     private var at = taken.length
+    private var end = taken.length
 
     override protected def advance(): Boolean = {
       while (true) {
-        while (at < taken.length) {
+        while (at < end) {
           if (next(at)) return true
+          release(at)
           at += 1
         }
-        if (groups.advance()) load()
-        else {
+        if (at < taken.length) load()
+        else if (groups.advance()) {
+          at = 0
+          load()
+        } else {
           val empty = unseen.headOption
           empty.foreach { i =>
             unseen -= i
@@ -179,20 +186,33 @@ private[spark] final class ResultRows(spec: SharedSpec, kernel: HftaKernel) exte
         }
     }
 
-    /** The group at hand, by and by: what all queries have looked at leaves the cache. */
+    private def release(i: Int): Unit = {
+      taken(i).release()
+      if (windows(i) != null) windows(i).release()
+    }
+
+    /**
+     * Queries from `at` on look at the group at hand, as many as there is room for what they take, by and by: what all
+     * have looked at leaves the cache.
+     */
     private def load(): Unit = {
-      taken.foreach(_.start())
+      val most = math.max(1L, ResultRows.TakenWords / ((groups.until - groups.from).toLong * groups.stride))
+      end = math.min(taken.length.toLong, at + most).toInt
+      var i = at
+      while (i < end) {
+        taken(i).start()
+        i += 1
+      }
       var from = groups.from
       while (from < groups.until) {
         val until = math.min(groups.until, (from / ResultRows.Chunk + 1) * ResultRows.Chunk)
-        var i = 0
-        while (i < taken.length) {
+        i = at
+        while (i < end) {
           taken(i).take(from, until)
           i += 1
         }
         from = until
       }
-      at = 0
     }
   }
 }
@@ -209,6 +229,9 @@ private[run] object ResultRows {
 
   /** Records that are looked at to know how many slices make up one of a window. */
   private val Looked = 4096
+
+  /** Words of what queries take of one group at a time, at most, if it is more than one query. */
+  private val TakenWords = 1L << 20
 
   /** Records that all queries look at before the next ones; blocks of slices are shorter. */
   private val Chunk = 2048

@@ -220,8 +220,9 @@ object StatisticsProvider extends Logging {
       observed.map(_.input),
       observed.fold(0L)(_.revision),
       bound,
-      sample.fold(oneEach(predicates))(_.signatures(predicates.map(names))),
-      sample.fold(Map.empty[Int, IndexedSeq[Double]]) { s =>
+      // Of rows that a filter rejects nothing is computed.
+      sample.filter(!_.useRejected).fold(oneEach(predicates))(_.signatures(predicates.map(names))),
+      sample.filter(!_.useRejected).fold(Map.empty[Int, IndexedSeq[Double]]) { s =>
         keys.indices.filter(keys(_).isInstanceOf[SignatureWord]).flatMap(k => s.bits(names(k)).map(k -> _)).toMap
       }
     )

@@ -87,6 +87,12 @@ class OtherFormsSuite extends AnyFunSuite with TrapTables with AdaptiveSparkPlan
       |union all select window(ts, '150 minutes', '1 hour'), n, count(*) from t group by window(ts, '150 minutes', '1 hour'), n
       |union all select window(ts, '1 hour'), a % 3, sum(c) from t group by window(ts, '1 hour'), a % 3""".stripMargin
   )
+  shares("so many slices of one group that not all windows look at them at once", oneSlice)(
+    Seq(7, 8, 9, 10, 11, 13).map(w =>
+      s"""select window(e, '$w seconds').start s, count(*) n, sum(v) v from (select timestamp_seconds(id) e, id v
+         |from range(200000)) group by window(e, '$w seconds')""".stripMargin
+    ).mkString(" union all ")
+  )
   test("tumbling windows so early that their begin is no number") {
     for (early <- Seq("-9223372036854775800", "9223372036854775800"))
       withConf("spark.sql.ansi.enabled" -> "true") {
@@ -153,6 +159,9 @@ class OtherFormsSuite extends AnyFunSuite with TrapTables with AdaptiveSparkPlan
       assert(merges.map(_.spec.queries.size).sorted == Seq(10, 10))
       assert(merges.map(_.child.canonicalized).distinct.size == 1)
       df.collect()
+      for (from <- Seq("t", "none")) checkSharedSql((1 to 20).map(i =>
+        s"select $i q, count(*) n, sum(c) v, min(b) m from $from where c > $i"
+      ).mkString(" union all "))
       val exchanges = collectWithSubqueries(df.queryExecution.executedPlan) {
         case e: ShuffleExchangeLike if e.child.isInstanceOf[LftaExec] => e.id
       }

@@ -5,6 +5,9 @@ package io.phantoms.spark.run.kernel;
  * for each slice, and where slices are finer than its window's own, for each of these.
  */
 public final class QuerySlices {
+  /** Words that are kept for the next group. */
+  static final int KEPT = 1 << 12;
+
   private final HftaKernel kernel;
   private final int relation;
   private final SortedGroups groups;
@@ -61,6 +64,13 @@ public final class QuerySlices {
     this.own = own;
     this.blocks = blocks;
     this.asItIs = signatureWord < 0 && own == null;
+  }
+
+  /** Gives up what a large group took. */
+  public void release() {
+    if (merged.length > KEPT) {
+      merged = new long[0];
+    }
   }
 
   /** A new group begins. */

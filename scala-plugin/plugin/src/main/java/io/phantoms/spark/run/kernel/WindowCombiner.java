@@ -82,6 +82,14 @@ public final class WindowCombiner {
     }
   }
 
+  /** Gives up what a large group took; there is no window at hand. */
+  public void release() {
+    if (front.length > QuerySlices.KEPT) {
+      front = new long[0];
+    }
+    records = null;
+  }
+
   private long slice(int record) {
     return records[record * stride + sliceWord];
   }
