@@ -1,4 +1,4 @@
-"""Queries that the plugin looks at and leaves alone: one tumbling window, one predicate. What does looking cost?
+"""Queries that the plugin looks at and leaves alone (one tumbling window, one predicate): what looking costs.
 
 They run with the plugin off and on by turns. The physical plans have to be the same, so that planning is all that may
 differ; it is timed on its own, too.

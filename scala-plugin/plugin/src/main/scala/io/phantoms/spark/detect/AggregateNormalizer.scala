@@ -79,7 +79,11 @@ object AggregateNormalizer {
     // A key that is one value for all rows groups nothing: NULL where the set leaves it out, or the set's grouping id.
     val (constant, grouping) = keys.partition(_.expression.foldable)
     val constants = AttributeMap(constant.map(k => k.attribute -> k.expression))
-    val compiled = FilterOrder.isCompiled(parts.functions.map(_.aggregateFunction))
+    val compiled = FilterOrder.isCompiled(
+      parts.functions.map(_.aggregateFunction),
+      parts.keys.map(Inlining.withoutAlias),
+      parts.functions.flatMap(_.filter)
+    )
     WorkloadQuery(
       source = source,
       keys = grouping,

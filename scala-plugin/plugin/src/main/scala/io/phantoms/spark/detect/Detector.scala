@@ -2,6 +2,7 @@ package io.phantoms.spark.detect
 
 import io.phantoms.spark.detect.DeclineReason._
 
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan, Union}
 
 /** What an operator has that may be shared; found by its shape alone. */
@@ -38,25 +39,36 @@ object Detector {
   /**
    * @param operator the operator to look at; its parents are not needed
    * @param limitAbove a limit on rows that stands directly above the operator
+   * @param filterAbove a filter that does
    * @return None where the operator is nothing to be shared at all
    */
-  def detect(operator: LogicalPlan, limitAbove: Option[Int] = None): Option[Either[DeclineReason, Candidate]] =
-    Shape.of(operator, limitAbove).map(candidate(_, limitAbove))
+  def detect(
+      operator: LogicalPlan,
+      limitAbove: Option[Int] = None,
+      filterAbove: Option[Expression] = None
+  ): Option[Either[DeclineReason, Candidate]] =
+    Shape.of(operator, limitAbove).map(candidate(_, limitAbove, filterAbove))
 
   /** The same of an operator whose shape is known. */
-  def candidate(shape: Shape, limitAbove: Option[Int]): Either[DeclineReason, Candidate] = shape match {
+  def candidate(
+      shape: Shape,
+      limitAbove: Option[Int],
+      filterAbove: Option[Expression]
+  ): Either[DeclineReason, Candidate] = shape match {
     case Shape.UnionOf(union, aggregating) => UnionDetector.detect(union, aggregating, limitAbove)
-    case Shape.GroupingSetsOf(aggregate) => ofOne(aggregate)
-    case Shape.SlidingWindowOf(aggregate) => ofOne(aggregate, Masks.orAsIs)
-    case Shape.ConditionalsOf(aggregate) => ofOne(aggregate, Masks.orAsIs)
+    case Shape.GroupingSetsOf(aggregate) => ofOne(aggregate, filterAbove)
+    case Shape.SlidingWindowOf(aggregate) => ofOne(aggregate, filterAbove, Masks.orAsIs)
+    case Shape.ConditionalsOf(aggregate) => ofOne(aggregate, filterAbove, Masks.orAsIs)
   }
 
   private def ofOne(
       aggregate: Aggregate,
+      filterAbove: Option[Expression],
       rewrite: WorkloadQuery => WorkloadQuery = identity
   ): Either[DeclineReason, Candidate] =
     for {
-      branches <- AggregateNormalizer.branches(aggregate).map(_.map(rewrite))
+      branches <- AggregateNormalizer.branches(aggregate)
+        .map(_.map(b => rewrite(b.keptBy(filterAbove, aggregate.output))))
       // All sets of one Expand have one source; a filter may have emptied every set.
       base <- branches.headOption.map(_.source).toRight(SingleAggregate)
       _ <- SensitiveSources.readDifferently(Seq(aggregate), base, branches).toLeft(())

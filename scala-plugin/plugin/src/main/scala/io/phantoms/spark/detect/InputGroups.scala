@@ -171,9 +171,12 @@ private[detect] object InputGroups {
     /** One group, or several where predicates are too many for keys of their own. */
     def groups: Vector[Group] = {
       val predicates = parts.flatMap(_.condition).distinctBy(_.canonicalized).size
-      val others = Shards.Form.of(parts.flatMap(_.group.queries), predicates).drop(1)
+      // A slice in common is computed whichever of its windows are asked about a row: far from 1970 that may fail.
+      val others = Shards.Form.of(parts.flatMap(_.group.queries), predicates).drop(1).filterNot(_.oneSlice)
       groups(Shards.Form.usual) match {
-        case Vector(one) => Vector(withOthers(one +: others.map(groups(_)).collect { case Vector(other) => other }))
+        case Vector(one) =>
+          val same = others.map(groups(_)).collect { case Vector(other) if other.ordinals == one.ordinals => other }
+          Vector(withOthers(one +: same))
         case several => several
       }
     }

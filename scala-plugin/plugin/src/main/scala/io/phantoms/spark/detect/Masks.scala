@@ -99,7 +99,9 @@ private[detect] object Masks {
   private val MostInlined = 50.0
 
   private def ofInlined(query: WorkloadQuery): Option[WorkloadQuery] = {
-    val everyRow = FilterOrder.takenOut(query.functions.map(_.function)).map(ExpressionEquals(_)).toSet
+    val everyRow = FilterOrder
+      .takenOut(query.functions.map(_.function), query.keys.map(_.expression), query.functions.flatMap(_.filter))
+      .map(ExpressionEquals(_)).toSet
     val splits = query.functions.map(f => f -> split(f, everyRow))
     val predicates = splits.flatMap(_._2.toSeq.flatMap(_.parts.map(_.predicate))).distinctBy(_.canonicalized)
     Option.when(predicates.size >= Fewest)(masked(query, splits, predicates))
@@ -214,7 +216,7 @@ private[detect] object Masks {
     val all = whens ++ otherwise.map((Literal.TrueLiteral: Expression, _))
     all.indices.map { i =>
       val holds = whens.take(i).map(w => isNotTrue(w._1)) ++ Some(all(i)._1).filter(_ != Literal.TrueLiteral)
-      (holds.reduce(And(_, _)), all(i)._2)
+      (holds.reduceOption(And(_, _)).getOrElse(Literal.TrueLiteral), all(i)._2)
     }.filter { case (_, Literal(v, _)) => v != null; case _ => true }
   }
 

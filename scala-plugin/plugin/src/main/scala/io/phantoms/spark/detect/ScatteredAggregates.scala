@@ -1,8 +1,8 @@
 package io.phantoms.spark.detect
 
-import org.apache.spark.sql.catalyst.expressions.{Alias, IntegerLiteral}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Expression, IntegerLiteral}
 import org.apache.spark.sql.catalyst.planning.PhysicalAggregation
-import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LocalLimit, LogicalPlan, Union}
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LocalLimit, LogicalPlan, Union}
 import org.apache.spark.sql.catalyst.trees.TreePattern
 
 /**
@@ -27,8 +27,11 @@ final case class ScatteredAggregates(aggregates: IndexedSeq[Aggregate], workload
 
 object ScatteredAggregates {
 
-  /** @param isHeld whether it is what a union is of, with others */
-  private final case class Found(aggregate: Aggregate, isHeld: Boolean) {
+  /**
+   * @param isHeld whether it is what a union is of, with others
+   * @param filterAbove a filter that stands directly above
+   */
+  private final case class Found(aggregate: Aggregate, isHeld: Boolean, filterAbove: Option[Expression]) {
 
     /** What plain Spark computes before the shuffle. */
     lazy val shuffled: LogicalPlan = aggregate match {
@@ -46,7 +49,9 @@ object ScatteredAggregates {
     else {
       val free = notHeld(found)
       val members = free.indices.flatMap { i =>
-        AggregateNormalizer.branches(free(i).aggregate).flatMap(InputGroups.withEligibleSource).toOption
+        AggregateNormalizer.branches(free(i).aggregate)
+          .map(_.map(_.keptBy(free(i).filterAbove, free(i).aggregate.output)))
+          .flatMap(InputGroups.withEligibleSource).toOption
           .filter(_.nonEmpty).map(InputGroups.Member(i, _))
       }
       def shuffledBy(group: InputGroups.Group): Seq[LogicalPlan] = group.members.map(m => free(m.ordinal).shuffled)
@@ -86,10 +91,12 @@ object ScatteredAggregates {
           case (child, _) => aggregates(child, None)
         }
       case a: Aggregate => of(a, isHeld = false)
+      case Filter(condition, a: Aggregate) => of(a, isHeld = false, Some(condition))
       case LocalLimit(IntegerLiteral(n), child) => aggregates(child, Some(n))
       case other => other.children.flatMap(aggregates(_, None))
     }
 
-  private def of(aggregate: Aggregate, isHeld: Boolean): Seq[Found] =
-    if (UnionDetector.isEmpty(aggregate.child)) Nil else Found(aggregate, isHeld) +: aggregates(aggregate.child, None)
+  private def of(aggregate: Aggregate, isHeld: Boolean, filterAbove: Option[Expression] = None): Seq[Found] =
+    if (UnionDetector.isEmpty(aggregate.child)) Nil
+    else Found(aggregate, isHeld, filterAbove) +: aggregates(aggregate.child, None)
 }

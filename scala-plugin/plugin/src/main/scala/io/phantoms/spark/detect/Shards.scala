@@ -98,7 +98,8 @@ private[detect] object Shards {
       val distinct =
         together.distinctBy(s => shape(s._1)).sortBy(s => shape(s._1).map(w => (w.slide, w.range, w.start)))
       val windows = distinct.flatMap(s => shape(s._1))
-      val closed = distinct.map { case (_, s) =>
+      // Two that are cut alike may be computed in different ways, of which one fails.
+      val closed = together.map(_._2).distinctBy(_.canonicalized).map { s =>
         s.transformUp { case e if e.semanticEquals(s.time) => BoundReference(0, LongType, nullable = false) }
       }
       together.map { case (q, s) => q -> ComposedSlice(s.time, windows, closed) }
@@ -181,9 +182,9 @@ private[detect] object Shards {
     def guarded(e: Expression): Expression = if (alone) e else Predicates.behind(IsNotNull(signature), e)
     def seen(s: FunctionSlot, bit: Int): FunctionSlot =
       if (!s.canFail) s
-      else if (s.filter.nonEmpty || !everywhere(s.function.canonicalized)) s.under(SignatureBit(signature, bit))
+      else if (s.filter.nonEmpty || !everywhere(s.function.canonicalized)) s.guardedBy(SignatureBit(signature, bit))
       else if (alone) s
-      else s.under(IsNotNull(signature))
+      else s.guardedBy(IsNotNull(signature))
     val queries = withBits.map { case (f, bit) =>
       f.query.copy(
         keys = f.query.keys.map(k => k.copy(expression = guarded(k.expression))) ++ bits.words,

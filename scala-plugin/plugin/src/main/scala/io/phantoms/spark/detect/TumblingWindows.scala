@@ -109,8 +109,8 @@ private[detect] object TumblingWindows {
   }
 
   private def truncated(column: Attribute, call: TruncTimestamp): Option[Tumbling] = call match {
-    case TruncTimestamp(Literal(format, _), time, Some(zone))
-        if format != null && time.dataType == TimestampType && time.deterministic && isFixed(zone) =>
+    case TruncTimestamp(Literal(format, _), time, Some(_))
+        if format != null && time.dataType == TimestampType && time.deterministic && isFixed(call.zoneId) =>
       Units.get(format.toString.toUpperCase(Locale.ROOT)).flatMap { width =>
         val micros = PreciseTimestampConversion(time, TimestampType, LongType)
         val truncated = call.copy(timestamp = PreciseTimestampConversion(micros, LongType, TimestampType))
@@ -124,7 +124,7 @@ private[detect] object TumblingWindows {
   }
 
   /** A zone whose clock was never changed: hours are as long as windows of an hour. */
-  private def isFixed(zone: String): Boolean = ZoneId.of(zone, ZoneId.SHORT_IDS).getRules.isFixedOffset
+  private def isFixed(zone: ZoneId): Boolean = zone.getRules.isFixedOffset
 
   private def instant(w: Windows, e: Expression, begin: Attribute): Expression = e.transform {
     case a: Attribute if a.exprId == w.attribute.exprId =>

@@ -3,6 +3,7 @@ package io.phantoms.spark.detect
 import scala.annotation.tailrec
 
 import io.phantoms.spark.detect.DeclineReason._
+import io.phantoms.spark.functions.FilterOrder
 
 import org.apache.spark.sql.catalyst.expressions.{AttributeMap, Expression, IntegerLiteral, Literal}
 import org.apache.spark.sql.catalyst.plans.{InnerLike, LeftSemi}
@@ -86,12 +87,15 @@ object UnionDetector {
       case f: Filter =>
         normalise(f.child, limitAbove).map(_.map { b =>
           b.copy(having =
-            WorkloadBuilder.both(b.having, Some(Inlining.substitute(f.condition, columnsOf(f.child, b))))
+            WorkloadBuilder.both(b.having, Some(Inlining.substitute(asked(f.condition), columnsOf(f.child, b))))
           )
         })
       case l: LocalLimit => normalise(l.child, limitAbove)
       case _ => Left(UnsupportedShape("a branch of a union that does not end in an aggregate"))
     }
+
+  private def asked(condition: Expression): Expression =
+    if (FilterOrder.compilesStages) FilterOrder.asExpression(condition) else condition
 
   private def columnsOf(plan: LogicalPlan, branch: WorkloadQuery): AttributeMap[Expression] =
     AttributeMap(plan.output.zip(branch.results))

@@ -1,8 +1,15 @@
 package io.phantoms.spark.detect
 
-import io.phantoms.spark.functions.{ExpressionCost, WindowShape}
+import io.phantoms.spark.functions.{ExpressionCost, FilterOrder, WindowShape}
 
-import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.catalyst.expressions.{
+  Attribute,
+  AttributeMap,
+  EqualNullSafe,
+  Expression,
+  Literal,
+  PlanExpression
+}
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 
@@ -18,8 +25,24 @@ final case class FunctionSlot(attribute: Attribute, function: AggregateFunction,
   /** Whether what it reads may fail, or its filter; adding up apart. */
   def canFail: Boolean = inputs.exists(ExpressionCost.canFailOnInput)
 
-  /** Of rows that satisfy a condition, too. */
-  def under(condition: Expression): FunctionSlot = copy(filter = WorkloadBuilder.both(Some(condition), filter))
+  /** Of rows only that satisfy a condition, too. */
+  def under(condition: Expression): FunctionSlot = behind(condition).filteredBy(condition)
+
+  /** Where rows that do not satisfy a condition are nobody's: what may fail is evaluated of the others only. */
+  def guardedBy(condition: Expression): FunctionSlot =
+    if (filter.exists(ExpressionCost.canFail)) under(condition) else behind(condition)
+
+  /** What it reads is computed for every row where Spark does so for its like, whatever its filter: it has to be safe. */
+  private def behind(condition: Expression): FunctionSlot =
+    copy(function = function.mapChildren(Predicates.behind(condition, _)).asInstanceOf[AggregateFunction])
+
+  /** Behind NULL a conjunction goes on. */
+  private def filteredBy(condition: Expression): FunctionSlot = {
+    val holds = if (condition.nullable && filter.exists(ExpressionCost.canFail))
+      EqualNullSafe(condition, Literal.TrueLiteral)
+    else condition
+    copy(filter = WorkloadBuilder.both(Some(holds), filter))
+  }
 }
 
 /**
@@ -100,7 +123,27 @@ final case class WorkloadQuery(
 
   /** With a condition before what its functions read, where that may fail: a filter below kept it from other rows. */
   def guardedBy(condition: Expression): WorkloadQuery =
-    copy(functions = functions.map(f => if (f.canFail) f.under(condition) else f))
+    copy(functions = functions.map(_.guardedBy(condition)))
+
+  /**
+   * Under a filter that stands above the groupBy: where results may fail, those are computed only of groups that it lets
+   * through, as in Spark's compiled code.
+   *
+   * @param output what the groupBy puts out, which the filter reads
+   */
+  def keptBy(filter: Option[Expression], output: Seq[Attribute]): WorkloadQuery = filter match {
+    case Some(c) if results.exists(ExpressionCost.canFail) && isCompiled && isSafe(c) =>
+      val kept = Inlining.substitute(FilterOrder.asExpression(c), AttributeMap(output.zip(results)))
+      copy(having = WorkloadBuilder.both(having, Some(kept)))
+    case _ => this
+  }
+
+  private def isSafe(filter: Expression): Boolean =
+    filter.deterministic && !filter.exists(_.isInstanceOf[PlanExpression[_]])
+
+  /** Whether Spark compiles it. */
+  def isCompiled: Boolean =
+    FilterOrder.isCompiled(functions.map(_.function), keys.map(_.expression), functions.flatMap(_.filter))
 
   /**
    * Reads through Projects on top of the source that only choose and rename. One that computes stays: what it computes is

@@ -68,6 +68,8 @@ object ExpressionCost {
     case _ => false
   }
 
+  private def isNumeric(t: DataType): Boolean = t.isInstanceOf[NumericType]
+
   private def isNumber(t: DataType): Boolean = isPrimitive(t) || t.isInstanceOf[DecimalType]
 
   /** Whether what an aggregate function reads may fail, or its own condition; adding up apart. */
@@ -88,7 +90,9 @@ object ExpressionCost {
     case d: BinaryArithmetic if (isPrimitive(d.dataType) || isWideEnough(d.dataType)) && divides(d) =>
       !isDivisor(d.right)
     case c: Cast if c.dataType == StringType => !isWritten(c.child.dataType)
-    case c: Cast => !(isNumber(c.dataType) && Cast.canUpCast(c.child.dataType, c.dataType))
+    // Of times and dates the widest does not hold all of another one.
+    case c: Cast => !(c.child.dataType == NullType || (isNumeric(c.dataType) && isNumeric(c.child.dataType) &&
+        Cast.canUpCast(c.child.dataType, c.dataType)))
     case _ => true
   }
 }

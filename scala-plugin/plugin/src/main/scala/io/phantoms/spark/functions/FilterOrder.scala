@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateFunction, DeclarativeAggregate}
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType, UserDefinedType}
 
 /**
  * In which order Spark's compiled filters, and the FILTER clauses of its compiled aggregates, ask the parts of a condition:
@@ -37,6 +38,9 @@ private[spark] object FilterOrder extends PredicateHelper {
     }
   }
 
+  /** What Spark's filter asks of a row, one after the other, until one is not TRUE. */
+  def asked(condition: Expression): Seq[Expression] = if (compilesStages) parts(condition) else Seq(condition)
+
   private def isChecked(checks: Seq[Expression], attribute: Attribute): Boolean =
     checks.exists { case IsNotNull(e) => e.semanticEquals(attribute); case _ => false }
 
@@ -56,19 +60,39 @@ private[spark] object FilterOrder extends PredicateHelper {
    * What the compiled aggregate of these functions evaluates for every row, since several of them have it in common: neither
    * FILTER clauses nor conditions around it keep it from that.
    */
-  def takenOut(functions: Seq[AggregateFunction]): Seq[Expression] =
-    if (!SQLConf.get.subexpressionEliminationEnabled || !isCompiled(functions)) Nil
+  def takenOut(
+      functions: Seq[AggregateFunction],
+      keys: Seq[Expression],
+      filters: Seq[Expression]
+  ): Seq[Expression] =
+    if (!SQLConf.get.subexpressionEliminationEnabled || !isCompiled(functions, keys, filters)) Nil
     else {
       val all = new EquivalentExpressions
       functions.foreach { case d: DeclarativeAggregate => d.updateExpressions.foreach(all.addExprTree(_)); case _ => }
       all.getCommonSubexpressions
     }
 
-  /** Whether Spark compiles an aggregate of these functions into the code of a stage. */
-  def isCompiled(functions: Seq[AggregateFunction]): Boolean = compilesStages && functions.forall {
-    case d: DeclarativeAggregate => d.aggBufferAttributes.forall(a => UnsafeRow.isMutable(a.dataType)) &&
-      !d.exists(_.isInstanceOf[CodegenFallback])
-    case _ => false
+  /**
+   * Whether Spark compiles an aggregate of these functions into the code of a stage: one that hashes, and neither reads nor
+   * has too many columns.
+   */
+  def isCompiled(functions: Seq[AggregateFunction], keys: Seq[Expression], filters: Seq[Expression]): Boolean = {
+    def fits(types: Seq[DataType]): Boolean = types.map(fields).sum <= SQLConf.get.wholeStageMaxNumFields
+    compilesStages && functions.forall {
+      case d: DeclarativeAggregate => d.aggBufferAttributes.forall(a => UnsafeRow.isMutable(a.dataType)) &&
+        !d.exists(_.isInstanceOf[CodegenFallback])
+      case _ => false
+    } && fits(keys.map(_.dataType) ++ functions.flatMap(_.aggBufferAttributes).map(_.dataType)) &&
+    fits(AttributeSet(keys ++ functions ++ filters).toSeq.map(_.dataType))
+  }
+
+  /** Columns as Spark counts them for what a stage's code can have. */
+  private def fields(t: DataType): Int = t match {
+    case s: StructType => s.map(f => fields(f.dataType)).sum
+    case m: MapType => fields(m.keyType) + fields(m.valueType)
+    case a: ArrayType => fields(a.elementType)
+    case u: UserDefinedType[_] => fields(u.sqlType)
+    case _ => 1
   }
 
   /** Whether Spark compiles stages at all. */

@@ -2,7 +2,7 @@ package io.phantoms.spark.physical
 
 import scala.collection.mutable
 
-import io.phantoms.spark.functions.{RowValue, StaysIf}
+import io.phantoms.spark.functions.{FilterOrder, RowValue, StaysIf}
 import io.phantoms.spark.spec.RowSteps
 
 import org.apache.spark.sql.catalyst.expressions._
@@ -78,9 +78,9 @@ object AbsorbProjectFilter extends Rule[SparkPlan] {
       case _ =>
     }
 
-    def filter(condition: Expression): Unit = {
-      compute(needed(condition))
-      made += StaysIf(over(condition))
+    def filter(condition: Expression): Unit = FilterOrder.asked(condition).foreach { part =>
+      compute(needed(part))
+      made += StaysIf(over(part))
     }
 
     def end(): Unit = compute(AttributeSet(pending.map(_.toAttribute)))

@@ -30,13 +30,13 @@ private[rewrite] final case class CommonInputs(
 private[rewrite] object CommonInputs {
 
   /**
-   * @param queries the functions of each query
+   * @param queries the keys and the functions of each query
    * @param roots relations that are updated from input rows, each evaluating its functions
    */
   def apply(
       keys: IndexedSeq[Expression],
       aggregates: IndexedSeq[AggregateSpec],
-      queries: Seq[Seq[Int]],
+      queries: Seq[(Seq[Int], Seq[Int])],
       roots: Int
   ): CommonInputs = {
     val parts = (keys ++ aggregates.flatMap(a => a.function.children ++ a.filter))
@@ -51,7 +51,10 @@ private[rewrite] object CommonInputs {
       }
     // What plain Spark takes out of the functions of an aggregate, whatever their filters say, and whatever stands before
     // it in a condition.
-    val takenOut = queries.distinct.flatMap(functions => FilterOrder.takenOut(functions.map(a => plain(aggregates(a)))))
+    val takenOut = queries.distinct.flatMap { case (by, functions) =>
+      val called = functions.map(aggregates)
+      FilterOrder.takenOut(called.map(plain), by.map(keys), called.flatMap(_.filter))
+    }
     def expressions(skipForShortcut: Boolean): EquivalentExpressions = {
       val all = new EquivalentExpressions(skipForShortcut)
       keys.foreach(all.addExprTree(_))

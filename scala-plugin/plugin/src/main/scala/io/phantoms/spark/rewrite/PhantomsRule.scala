@@ -14,8 +14,8 @@ import io.phantoms.spark.keep.Kept
 import io.phantoms.spark.shims.{BuildInfo, Cancelled}
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.expressions.IntegerLiteral
-import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LocalLimit, LogicalPlan}
+import org.apache.spark.sql.catalyst.expressions.{Expression, IntegerLiteral}
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LocalLimit, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 
 /**
@@ -122,12 +122,18 @@ final class PhantomsRule(
       replaced.keySet.asScala.exists(r => r.exists(_ eq a))
 
     /** One walk from the root down, so that a union is tried before the aggregates in its branches. */
-    private def plan(operator: LogicalPlan, limitAbove: Option[Int] = None): LogicalPlan =
+    private def plan(
+        operator: LogicalPlan,
+        limitAbove: Option[Int] = None,
+        filterAbove: Option[Expression] = None
+    ): LogicalPlan =
       if (!Admission.concerns(operator)) operator
       else if (replaced.containsKey(operator)) replaced.get(operator)
       else {
         val found = Shape.of(operator, limitAbove).map { shape =>
-          Admission.operator(shape, settings).toLeft(()).flatMap(_ => Detector.candidate(shape, limitAbove))
+          Admission.operator(shape, settings).toLeft(()).flatMap(_ =>
+            Detector.candidate(shape, limitAbove, filterAbove)
+          )
         }
         found match {
           case Some(Right(candidate)) => share(candidate).getOrElse(children(operator))
@@ -143,7 +149,11 @@ final class PhantomsRule(
         case LocalLimit(IntegerLiteral(n), _) => Some(n)
         case _ => None
       }
-      operator.mapChildren(plan(_, limit))
+      val filter = operator match {
+        case Filter(condition, _) => Some(condition)
+        case _ => None
+      }
+      operator.mapChildren(plan(_, limit, filter))
     }
 
     private def share(candidate: Candidate): Option[LogicalPlan] = {

@@ -141,7 +141,12 @@ object SharedAggregates {
   ): IndexedSeq[LogicalPlan] = {
     val roots = configuration.relations.count(_.parent < 0)
     val CommonInputs(values, keys, aggregates) =
-      CommonInputs(allKeys, allAggregates, queries.indices.map(workload.aggregatesOf), roots)
+      CommonInputs(
+        allKeys,
+        allAggregates,
+        queries.indices.map(q => (workload.keysOf(q), workload.aggregatesOf(q))),
+        roots
+      )
     // Beside what is common, functions read attributes, not precomputed arguments: below a FILTER clause an argument must
     // not be evaluated.
     val read: Seq[Expression] = aggregates.flatMap(a => a.function +: a.filter.toSeq)
@@ -164,7 +169,7 @@ object SharedAggregates {
     val inputs = keys ++ read ++ workload.everyRow.filterNot(a => (keys ++ read).exists(_.semanticEquals(a)))
     // Where the input computes something that may fail on a row that is not aggregated, it fails.
     val (late, early) = workload.rows.partition(_ => workload.everyRow.nonEmpty)
-    val steps = late.map(StaysIf(_)).toSeq ++ values
+    val steps = late.toSeq.flatMap(FilterOrder.asked).map(StaysIf(_)) ++ values
     val filtered = early.foldLeft(workload.base)((plan, condition) => Filter(condition, plan))
     val rows = if (columns.isEmpty) filtered else Project(filtered.output ++ columns, filtered)
     val needed = AttributeSet(inputs ++ steps)

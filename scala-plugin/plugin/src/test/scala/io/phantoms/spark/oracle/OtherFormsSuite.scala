@@ -107,6 +107,32 @@ class OtherFormsSuite extends AnyFunSuite with TrapTables with AdaptiveSparkPlan
       }
   }
 
+  test("times so late that only the window's end is no number, which is computed, and not shown") {
+    def of(last: String, keys: String*) =
+      keys.map(k =>
+        s"select $k t, count(*) n from (select timestamp_micros(if(id = 7, $last, id)) e from range(20)) group by $k"
+      )
+        .mkString(" union all ")
+    val latest = "9223372036854775807"
+    withConf("spark.sql.ansi.enabled" -> "true") {
+      checkSharedSql(of(latest, "date_trunc('HOUR', e)", "date_trunc('DAY', e)"))
+      assert(LastForm.form == oneSlice)
+      val windows =
+        s"select s, n from (select window.start s, count(*) n from (select timestamp_micros(if(id = 7, $latest, id)) e " +
+          "from range(20)) group by window(e, '1 hour'))"
+      checkSharedSql(
+        of(latest, "date_trunc('HOUR', e)", "date_trunc('DAY', e)") + " union all " + windows,
+        fails = Some("ARITHMETIC_OVERFLOW")
+      )
+    }
+  }
+  shares("times ages apart", oneSlice)(
+    Seq("1 minute", "2 minutes").map(w =>
+      s"""select unix_micros(window(e, '$w').start) s, count(*) n from (select timestamp_micros(case id when 1 then -9223372036790000000
+         |when 2 then 5000000000000000000 when 3 then -5000000000000000000 else id end) e from range(9)) group by window(e, '$w')""".stripMargin
+    ).mkString(" union all ")
+  )
+
   private def under(conditions: String*): String =
     conditions.map(c => s"select a k, count(*) n, sum(c) v, max(b) m from t where $c group by a").mkString(
       " union all "
@@ -137,7 +163,7 @@ class OtherFormsSuite extends AnyFunSuite with TrapTables with AdaptiveSparkPlan
     )
     stays(truncated("MONTH", "YEAR", "quarter"))
     withConf("spark.sql.session.timeZone" -> "Europe/Berlin")(stays(truncated("HOUR", "DAY")))
-    withConf("spark.sql.session.timeZone" -> "+05:30") {
+    for (zone <- Seq("+05:30", "+8:00", "GMT-3:30")) withConf("spark.sql.session.timeZone" -> zone) {
       checkSharedSql(truncated("HOUR", "DAY", "WEEK"))
       assert(LastForm.form == oneSlice)
     }

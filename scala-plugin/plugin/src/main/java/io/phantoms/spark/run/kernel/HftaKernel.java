@@ -84,6 +84,11 @@ public abstract class HftaKernel {
       tables[relation].free();
       tables[relation] = null;
     }
+    giveBeside(relation);
+  }
+
+  /** Gives back what was taken with {@link #beside(int, long)}. */
+  final void giveBeside(int relation) {
     for (long[] array : beside.get(relation)) {
       pool.give(array);
     }

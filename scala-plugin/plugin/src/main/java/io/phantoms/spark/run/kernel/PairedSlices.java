@@ -43,4 +43,9 @@ public final class PairedSlices {
   public long width() {
     return width;
   }
+
+  /** Whether a time that is no earlier than {@code begin} is less than {@code width} after it, be it ages. */
+  static boolean isWithin(long time, long begin, long width) {
+    return Long.compareUnsigned(time - begin, width) < 0;
+  }
 }

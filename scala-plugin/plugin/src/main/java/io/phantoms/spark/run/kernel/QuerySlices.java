@@ -132,12 +132,12 @@ public final class QuerySlices {
           slice = table[at + sliceWord];
           kernel.slices++;
         }
-        if (until > 0 && (sliceWord < 0 || slice == begin || slice - begin < width)) {
+        if (until > 0 && (sliceWord < 0 || PairedSlices.isWithin(slice, begin, width))) {
           kernel.combine(relation, merged, (until - 1) * stride, table, at);
           kernel.combined++;
         } else {
           begin = own == null ? slice : own.begin(slice);
-          width = own == null ? 0 : own.width();
+          width = own == null ? 1 : own.width();
           add(table, at);
         }
       }
@@ -147,7 +147,7 @@ public final class QuerySlices {
   private void takeAll(int first, int last) {
     int i = first;
     while (i < last) {
-      boolean isInside = until > 0 && groups.slice(i) - begin < width;
+      boolean isInside = until > 0 && PairedSlices.isWithin(groups.slice(i), begin, width);
       if (!isInside) {
         begin = own.begin(groups.slice(i));
         width = own.width();

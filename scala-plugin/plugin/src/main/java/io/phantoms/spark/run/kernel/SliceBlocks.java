@@ -40,6 +40,7 @@ public final class SliceBlocks {
     for (int level = 0; level < shifts.length; level++) {
       levels[level] = kernel.beside(relation, (long) (groups.count >> shifts[level]) * stride);
       if (levels[level] == null) {
+        kernel.giveBeside(relation);
         return null;
       }
     }
@@ -77,7 +78,7 @@ public final class SliceBlocks {
       int size = 1 << shifts[level];
       if ((i & (size - 1)) == 0
           && i + size <= until
-          && groups.slice(i + size - 1) - begin < width) {
+          && PairedSlices.isWithin(groups.slice(i + size - 1), begin, width)) {
         records = levels[level];
         at = (i >> shifts[level]) * stride;
         return size;

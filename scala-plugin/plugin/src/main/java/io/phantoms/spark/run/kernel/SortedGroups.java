@@ -91,7 +91,7 @@ public final class SortedGroups {
     long begin = 0;
     long width = 0;
     for (int i = start; i < start + n; i++) {
-      if (i == start || !sameGroup(i - 1, i) || slice(i) - begin >= width) {
+      if (i == start || !sameGroup(i - 1, i) || !PairedSlices.isWithin(slice(i), begin, width)) {
         begin = of.begin(slice(i));
         width = of.width();
         runs++;

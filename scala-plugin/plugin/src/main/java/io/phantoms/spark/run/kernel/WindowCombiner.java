@@ -59,8 +59,15 @@ public final class WindowCombiner {
   /** Makes {@link #window} the next one of the group at hand, and answers whether there is one. */
   public boolean advance() {
     while (true) {
-      begin += slide;
-      leave();
+      if (begin > Long.MAX_VALUE - slide) {
+        // There is no later one.
+        frontSize = 0;
+        next = end;
+        backFrom = end;
+      } else {
+        begin += slide;
+        leave();
+      }
       if (frontSize == 0 && backEmpty()) {
         if (next == end) {
           if (!slices.advance()) {
@@ -94,10 +101,23 @@ public final class WindowCombiner {
     return records[record * stride + sliceWord];
   }
 
-  /** Where the first window begins that a slice is in, or where the next one does if it is in none. */
+  /**
+   * Where the first window begins that a slice is in, or where the next one does if it is in none; of windows only that
+   * begin in the range of a long.
+   */
   private long firstWindowOf(long slice) {
-    long after = slice - range;
-    return after + slide - Math.floorMod(after - phase, slide);
+    long inSlide = Math.floorMod(Math.floorMod(slice, slide) - phase, slide);
+    long last = slice - inSlide;
+    if (last > slice) {
+      // It would begin before the first number.
+      return last + slide;
+    }
+    if (inSlide >= range) {
+      return last > Long.MAX_VALUE - slide ? Long.MAX_VALUE : last + slide;
+    }
+    long before = (range - 1 - inSlide) / slide;
+    long most = Long.divideUnsigned(last - Long.MIN_VALUE, slide);
+    return last - (Long.compareUnsigned(before, most) < 0 ? before : most) * slide;
   }
 
   private boolean backEmpty() {
@@ -141,12 +161,15 @@ public final class WindowCombiner {
 
   /** Slices that begin before the window ends. */
   private void come() {
-    while (next < end && slice(next) - begin < range) {
+    while (next < end) {
       if (slice(next) < begin) {
         // In no window: where these do not meet.
         next++;
         backFrom = next;
         continue;
+      }
+      if (!PairedSlices.isWithin(slice(next), begin, range)) {
+        return;
       }
       if (backEmpty()) {
         System.arraycopy(records, next * stride, back, 0, stride);

@@ -57,6 +57,30 @@ class WindowCombinerSuite extends AnyFunSuite {
     }
   }
 
+  test("slices at both ends of time, and ages apart") {
+    for (seed <- 0 until 300) {
+      val random = new Random(seed)
+      val slide = 1 + random.nextInt(12)
+      val range = 1 + random.nextInt(40)
+      val phase = random.nextInt(50) - 25
+      val ends = Seq(Long.MinValue, Long.MaxValue - 60, -5000000000000000000L, 5000000000000000000L)
+      val begins = ends.flatMap(e => Seq.fill(random.nextInt(4))(e + random.nextInt(60))).distinct.sorted.toIndexedSeq
+      val groups = Seq((0L, begins)).filter(_._2.nonEmpty)
+      val inRange = groups.flatMap { case (group, of) =>
+        of.flatMap { b =>
+          val last = BigInt(b) - (BigInt(b) - phase).mod(slide)
+          (0 to range / slide + 1).map(i => last - BigInt(i) * slide).filter(w =>
+            w.isValidLong && BigInt(b) - w < range
+          )
+        }.distinct.sorted.map { w =>
+          (group, w.toLong, of.filter(b => BigInt(b) >= w && BigInt(b) - w < range).map(valueOf).reduce(after))
+        }
+      }
+      val (found, _) = combined(groups, range, slide, phase, random)
+      assert(found == inRange, s"seed $seed: range $range, slide $slide, phase $phase, $groups")
+    }
+  }
+
   test("blocks save merges where many slices make up one of a window, and never cross groups") {
     val groups = (0L until 5).map(g => (g, (g until 4000L + g by 5).toIndexedSeq))
     def merges(shifts: Seq[Int]) = {
