@@ -15,12 +15,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from phantoms.lab.benchmark.session import open_session, register, require_repeat
+from phantoms.lab.benchmark.session import by_turns, open_session, planned, register, require_repeat
 from phantoms.lab.data import ensure
-from phantoms.session import ENABLED
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 _TOTALS = "count(*) AS n, sum(volume) AS v, max(price) AS p"
 
@@ -40,12 +39,9 @@ QUERIES = {
 """By name; over the data set ``trades``."""
 
 
-def _plan(spark: SparkSession, sql: str) -> tuple[str, float]:
-    """The physical plan without the numbers that differ from run to run, and the seconds from text to plan."""
-    start = time.perf_counter()
-    execution = spark.sql(sql)._jdf.queryExecution()
-    text = str(execution.executedPlan().toString())
-    return re.sub(r"#\d+L?|\[plan_id=\d+\]", "", text), time.perf_counter() - start
+def _text(df: DataFrame) -> str:
+    """The physical plan without the numbers that differ from run to run."""
+    return re.sub(r"#\d+L?|\[plan_id=\d+\]", "", str(df._jdf.queryExecution().executedPlan().toString()))
 
 
 def measure(spark: SparkSession, name: str, sql: str, repeat: int) -> dict[str, Any]:
@@ -53,17 +49,15 @@ def measure(spark: SparkSession, name: str, sql: str, repeat: int) -> dict[str, 
     seconds: dict[bool, list[float]] = {False: [], True: []}
     planning: dict[bool, list[float]] = {False: [], True: []}
     plans: dict[bool, str] = {}
-    for turn in range(-(repeat // 2), repeat):
-        for on in (False, True) if turn % 2 else (True, False):
-            spark.conf.set(ENABLED, str(on).lower())
-            plans[on], planned = _plan(spark, sql)
-            start = time.perf_counter()
-            spark.sql(sql).write.format("noop").mode("overwrite").save()
-            taken = time.perf_counter() - start
-            if turn >= 0:
-                seconds[on].append(taken)
-                planning[on].append(planned)
-    spark.conf.set(ENABLED, "true")
+    for on, counts in by_turns(spark, repeat, untimed=repeat // 2):
+        df, to_plan = planned(spark, sql)
+        plans[on] = _text(df)
+        start = time.perf_counter()
+        spark.sql(sql).write.format("noop").mode("overwrite").save()
+        taken = time.perf_counter() - start
+        if counts:
+            seconds[on].append(taken)
+            planning[on].append(to_plan)
     off, on_ = (statistics.median(seconds[on]) for on in (False, True))
     return {
         "name": name,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,6 +71,29 @@ def open_session(app: str, plugin: bool, extra: dict[str, str] | None = None) ->
     if plugin:
         require_active(spark)
     return spark
+
+
+def by_turns(spark: SparkSession, repeat: int, untimed: int) -> Iterator[tuple[bool, bool]]:
+    """Switch the plugin off and on, as often each, in an order that alternates; it is on at the end.
+
+    Yields
+    ------
+    tuple of bool
+        Whether the plugin is on, and whether this turn counts: the first `untimed` of either do not.
+    """
+    for turn in range(-untimed, repeat):
+        for on in (False, True) if turn % 2 else (True, False):
+            spark.conf.set(ENABLED, str(on).lower())
+            yield on, turn >= 0
+    spark.conf.set(ENABLED, "true")
+
+
+def planned(spark: SparkSession, sql: str) -> tuple[DataFrame, float]:
+    """The query, planned, and the seconds from its text to its physical plan."""
+    start = time.perf_counter()
+    df = spark.sql(sql)
+    df._jdf.queryExecution().executedPlan()
+    return df, time.perf_counter() - start
 
 
 def register(spark: SparkSession, table: str, path: Path) -> DataFrame:

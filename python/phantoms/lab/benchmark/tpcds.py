@@ -20,11 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 from phantoms.errors import PhantomsError
 from phantoms.explanation import explain
-from phantoms.lab.benchmark.session import open_session, require_repeat
-from phantoms.session import ENABLED
+from phantoms.lab.benchmark.session import by_turns, open_session, planned, require_repeat
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 ROLLUPS = ("q5", "q14", "q18", "q22", "q27", "q36", "q67", "q70", "q77", "q80", "q86")
 """The queries that group by grouping sets. Their q14 is q14a elsewhere; some are unions in the extension's texts."""
@@ -96,31 +95,20 @@ def canonical(rows: Sequence[Sequence[Any]]) -> list[tuple[str, ...]]:
     return sorted(tuple(text(v) for v in row) for row in rows)
 
 
-def _planned(spark: SparkSession, sql: str) -> tuple[DataFrame, float]:
-    """The query, planned, and the seconds from its text to its physical plan."""
-    start = time.perf_counter()
-    df = spark.sql(sql)
-    df._jdf.queryExecution().executedPlan()
-    return df, time.perf_counter() - start
-
-
 def measure(spark: SparkSession, name: str, sql: str, repeat: int) -> dict[str, Any]:
     """Run one query, off and on by turns after one run of each that is not timed."""
     seconds: dict[bool, list[float]] = {False: [], True: []}
     planning: dict[bool, list[float]] = {False: [], True: []}
     answers = {}
-    for turn in range(repeat + 1):
-        for on in (False, True) if turn % 2 == 0 else (True, False):
-            spark.conf.set(ENABLED, str(on).lower())
-            start = time.perf_counter()
-            df, planned = _planned(spark, sql)
-            rows = df.collect()
-            taken = time.perf_counter() - start
-            if turn > 0:
-                seconds[on].append(taken)
-                planning[on].append(planned)
-            answers[on] = canonical(rows)
-    spark.conf.set(ENABLED, "true")
+    for on, counts in by_turns(spark, repeat, untimed=1):
+        start = time.perf_counter()
+        df, to_plan = planned(spark, sql)
+        rows = df.collect()
+        taken = time.perf_counter() - start
+        if counts:
+            seconds[on].append(taken)
+            planning[on].append(to_plan)
+        answers[on] = canonical(rows)
     explanation = explain(spark.sql(sql))
     plain, plugin = (round(statistics.median(seconds[on]), 3) for on in (False, True))
     return {

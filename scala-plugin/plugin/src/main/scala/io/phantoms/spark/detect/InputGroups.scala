@@ -115,7 +115,7 @@ private[detect] object InputGroups {
       .filter(_._2.flatMap(_.window).distinctBy(_.shape).size > 1)
     withOthers(
       Shards.Form.of(group.queries, 0).map(as(group.base, group.queries, _)) ++
-        tumbling.map { case (base, queries) => as(base, queries, Shards.Form.tumbling) }
+        tumbling.map { case (base, queries) => as(base, queries, Shards.Form.oneSlice) }
     )
   }
 

@@ -19,8 +19,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   Least,
   Literal,
   Not,
-  Or,
-  PlanExpression
+  Or
 }
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Project}
@@ -28,10 +27,10 @@ import org.apache.spark.sql.types.{BooleanType, NumericType}
 
 /**
  * One groupBy with many conditional aggregates: `sum(x) FILTER (WHERE p)`, `sum(CASE WHEN p THEN x END)`,
- * `sum(CASE WHEN p THEN x ELSE 0 END)`, `max(CASE WHEN p THEN x ELSE y END)`, `count_if(p)`. Each is its function over the rows that satisfy a predicate of its
- * own, so the fragments of On-the-fly sharing (section 4) serve them as they serve queries with a WHERE each: a relation
- * by the keys and the signature of all predicates holds every function once, and a group's aggregates are put together
- * from those of its fragments that have their bits.
+ * `sum(CASE WHEN p THEN x ELSE 0 END)`, `max(CASE WHEN p THEN x ELSE y END)`, `count_if(p)`. Each is its function over the
+ * rows that satisfy a predicate of its own, so the fragments of On-the-fly sharing (section 4) serve them as they serve
+ * queries with a WHERE each: a relation by the keys and the signature of all predicates holds every function once, and a
+ * group's aggregates are put together from those of its fragments that have their bits.
  *
  * Rows that satisfy no predicate stay: they may be all that there is of a group.
  */
@@ -149,7 +148,8 @@ private[detect] object Masks {
     })
     val found = slot.function match {
       case s: Sum => alternatives(s).orElse(single(s))
-      case c: Count if c.children.size == 1 => single(c).map(notNull).orElse(counted(c))
+      case c: Count if c.children.size == 1 =>
+        single(c).map(s => s.copy(parts = s.parts.map(notNull))).orElse(counted(c))
       case f @ (_: Min | _: Max) => single(f).orElse(extreme(f))
       case f @ (_: Average | _: CentralMomentAgg) => single(f)
       case _ => None
@@ -175,8 +175,8 @@ private[detect] object Masks {
     if (sure.exists(ExpressionCost.canFail)) None else both.reduceOption(And(_, _)).filter(isSafe)
   }
 
-  private def isSafe(predicate: Expression): Boolean = predicate.dataType == BooleanType && predicate.deterministic &&
-    !predicate.exists(_.isInstanceOf[PlanExpression[_]])
+  private def isSafe(predicate: Expression): Boolean =
+    predicate.dataType == BooleanType && Predicates.isRepeatable(predicate)
 
   /** A function that passes NULL by, of something that is NULL unless a predicate holds. */
   private def single(f: AggregateFunction): Option[Split] = f.children match {
@@ -188,10 +188,10 @@ private[detect] object Masks {
   }
 
   /** Counting a value under a predicate that says it is not NULL is counting rows. */
-  private def notNull(split: Split): Split = split.copy(parts = split.parts.map { p =>
-    val isThere = p.function.children.forall(c => !c.nullable || c.semanticEquals(p.predicate))
-    if (isThere) p.copy(function = Count(Literal(1))) else p
-  })
+  private def notNull(count: Masked): Masked = {
+    val isThere = count.function.children.forall(c => !c.nullable || c.semanticEquals(count.predicate))
+    if (isThere) count.copy(function = Count(Literal(1))) else count
+  }
 
   /** The predicate without which a value is NULL, and the value with it. */
   private def conditional(value: Expression): Option[(Expression, Expression)] = value match {
@@ -226,7 +226,7 @@ private[detect] object Masks {
    */
   private def alternatives(sum: Sum): Option[Split] = branches(sum.child).partition(b => isZero(b._2)) match {
     case (zeros, Seq((p, x))) if zeros.nonEmpty =>
-      val addends = notNull(Split(Seq(Masked(Count(x), p)), _.head)).parts.head
+      val addends = notNull(Masked(Count(x), p))
       val others = Masked(Count(Literal(1)), zeros.map(_._1).reduce(Or(_, _)))
       Some(
         Split(
@@ -253,8 +253,7 @@ private[detect] object Masks {
   private def counted(count: Count): Option[Split] = {
     val found = branches(count.children.head)
     Option.when(found.size > 1) {
-      val parts = found.map { case (p, x) => notNull(Split(Seq(Masked(Count(x), p)), _.head)).parts.head }
-      Split(parts, _.reduce[Expression](Add(_, _)))
+      Split(found.map { case (p, x) => notNull(Masked(Count(x), p)) }, _.reduce[Expression](Add(_, _)))
     }
   }
 

@@ -39,10 +39,13 @@ private[detect] object Predicates extends PredicateHelper {
    */
   final case class Filtered(input: LogicalPlan, condition: Option[Expression], guarded: Int)
 
+  /** Whether it may be asked in another place than where it stands, and more than once. */
+  def isRepeatable(e: Expression): Boolean = e.deterministic && !e.exists(_.isInstanceOf[PlanExpression[_]])
+
   /** None where a filter's value is anybody's guess. */
   def filtered(source: LogicalPlan): Option[Filtered] = source match {
     case Filter(condition, child) =>
-      if (!condition.deterministic || condition.exists(_.isInstanceOf[PlanExpression[_]])) None
+      if (!isRepeatable(condition)) None
       else filtered(child).map(f => f.copy(condition = WorkloadBuilder.both(f.condition, Some(condition))))
     case p: Project if p.projectList.forall(_.deterministic) =>
       filtered(p.child).map { f =>

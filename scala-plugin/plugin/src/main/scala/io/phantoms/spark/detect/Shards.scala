@@ -48,15 +48,15 @@ private[detect] object Shards {
     /** What is taken unless something else is expected to be faster. */
     val usual: Form = Form(oneSlice = false, signature = true)
 
+    /** Windows have a slice in common. */
+    val oneSlice: Form = usual.copy(oneSlice = true)
+
     /** The usual one, and those that such groupBys may be faster in. */
     def of(queries: Seq[WorkloadQuery], predicates: Int): Seq[Form] = {
       val windows = queries.flatMap(shape).distinct.size
-      usual +: (Option.when(windows > 1 && windows <= MostKeys)(usual.copy(oneSlice = true)) ++
+      usual +: (Option.when(windows > 1 && windows <= MostKeys)(oneSlice) ++
         Option.when(predicates >= FewestBits && predicates <= MostKeys)(usual.copy(signature = false))).toSeq
     }
-
-    /** Windows that do not overlap have a slice in common, or are ordinary keys. */
-    val tumbling: Form = usual.copy(oneSlice = true)
   }
 
   /**

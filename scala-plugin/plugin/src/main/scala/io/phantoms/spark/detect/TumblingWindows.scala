@@ -66,8 +66,9 @@ private[detect] object TumblingWindows {
       case a: Attribute => windows.get(a)
       case _ => None
     }
+    val columns = Inlining.columns(project)
     val below = query.copy(keys = query.keys.filter(of(_).isEmpty))
-      .onSource(project.child, Inlining.substitute(_, Inlining.columns(project)))
+      .onSource(project.child, Inlining.substitute(_, columns))
     query.keys.flatMap(k => of(k).map(k -> _)) match {
       case Seq((key, t)) if query.window.isEmpty =>
         val w = t.windows
@@ -85,7 +86,6 @@ private[detect] object TumblingWindows {
         )
       case keys =>
         // A window beside another one is an ordinary key.
-        val columns = Inlining.columns(project)
         below.copy(keys =
           below.keys ++ keys.map { case (k, _) => k.copy(expression = Inlining.substitute(k.expression, columns)) }
         )

@@ -86,10 +86,6 @@ final case class Workload(
   private lazy val consumerOf: Map[Int, Int] =
     consumers.zipWithIndex.flatMap { case (c, i) => c.queries.map(_ -> i) }.toMap
 
-  /** Whether results of these queries are put together from several groups each. */
-  def combines(of: Seq[Int]): Boolean =
-    of.map(queries).exists(q => q.window.nonEmpty || q.fragment.nonEmpty || q.masks.nonEmpty)
-
   /** The key of a query that holds slices, if it asks about windows. */
   def sliceOf(query: Int): Option[Int] = queries(query).window.map(w => keyOf(query, w.key))
 
@@ -171,10 +167,11 @@ final case class Workload(
   /** The same over the input as it is read, below the Projects on top of it. */
   def groupedAsRead: GroupedInput = {
     val below = Inlining.belowProjects(base)
-    grouped.copy(
+    val here = grouped
+    here.copy(
       base = rows.map(Inlining.throughProjects(base, _)).fold(below)(Filter(_, below)),
       keys = keys.map(Inlining.throughProjects(base, _)),
-      beside = grouped.beside.map(Inlining.throughProjects(base, _))
+      beside = here.beside.map(Inlining.throughProjects(base, _))
     )
   }
 }

@@ -7,8 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   AttributeMap,
   EqualNullSafe,
   Expression,
-  Literal,
-  PlanExpression
+  Literal
 }
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
@@ -132,14 +131,11 @@ final case class WorkloadQuery(
    * @param output what the groupBy puts out, which the filter reads
    */
   def keptBy(filter: Option[Expression], output: Seq[Attribute]): WorkloadQuery = filter match {
-    case Some(c) if results.exists(ExpressionCost.canFail) && isCompiled && isSafe(c) =>
+    case Some(c) if results.exists(ExpressionCost.canFail) && isCompiled && Predicates.isRepeatable(c) =>
       val kept = Inlining.substitute(FilterOrder.asExpression(c), AttributeMap(output.zip(results)))
       copy(having = WorkloadBuilder.both(having, Some(kept)))
     case _ => this
   }
-
-  private def isSafe(filter: Expression): Boolean =
-    filter.deterministic && !filter.exists(_.isInstanceOf[PlanExpression[_]])
 
   /** Whether Spark compiles it. */
   def isCompiled: Boolean =

@@ -203,7 +203,7 @@ object SharedAggregates {
           SharedMerge(merged, expectedRows, fresh, exchange)
         }
       }
-      val parts = apart(consumer, workload, problem, configuration)
+      val parts = apart(consumer, workload.base, queries, problem, configuration)
       val merges = parts.zipWithIndex.flatMap { case (part, p) =>
         merge(part, i == 0 && p == 0)(stages.firstMerge(part), exchange)
       } ++ tier.flatMap(merge(consumer, i == 0)(stages.secondMerge(consumer), _))
@@ -226,17 +226,18 @@ object SharedAggregates {
    */
   private def apart(
       consumer: Consumer,
-      workload: Workload,
+      base: LogicalPlan,
+      specs: IndexedSeq[QuerySpec],
       problem: Problem,
       configuration: Configuration
   ): Seq[Consumer] = {
     lazy val estimate = Chooser.estimate(problem, configuration).relations
     val found = configuration.relations.zipWithIndex.collectFirst {
       case (Relation(_, queries, _, _, Placement.Shipped(_, 1)), r)
-          if queries.size > 1 && configuration.children(r).isEmpty && workload.combines(queries) =>
+          if queries.size > 1 && configuration.children(r).isEmpty && queries.exists(specs(_).combines) =>
         val own = queries.filter(consumer.queries.contains)
         (own, new CostModel(problem).mergedApart(estimate(r).groups, estimate(r).evictions, own))
-    }.filter(_._2 > 1 && ReusableInput(workload.base, SQLConf.get))
+    }.filter(_._2 > 1 && ReusableInput(base, SQLConf.get))
     found match {
       case Some((queries, tasks)) =>
         val dealt = queries.zipWithIndex.groupMap(_._2 % tasks)(_._1)

@@ -18,6 +18,9 @@ public abstract class HftaKernel {
   private long[] expectedGroups;
   private long[] buffer = new long[0];
 
+  /** By relation: what was taken for it, see {@link #beside(int, long)}. */
+  private java.util.List<java.util.List<long[]>> beside;
+
   /** Hashes of the batch at work. */
   protected final long[] hashes = new long[GroupTable.BATCH];
 
@@ -94,9 +97,6 @@ public abstract class HftaKernel {
     }
     beside.get(relation).clear();
   }
-
-  /** By relation: what was taken for it, see {@link #beside(int, long)}. */
-  private java.util.List<java.util.List<long[]>> beside;
 
   /** Room for so many words of what is made of a relation's records, as long as these are there; null: memory is short. */
   final long[] beside(int relation, long words) {

@@ -28,11 +28,7 @@ class WindowCombinerSuite extends AnyFunSuite {
         val begins = Iterator.iterate(random.nextInt(100) - 50L)(_ + 1 + random.nextInt(gap)).take(random.nextInt(30))
         (g.toLong, begins.toIndexedSeq)
       }.filter(_._2.nonEmpty)
-      val (found, kernel) = combined(groups, range, slide, phase, random)
-      val clue = s"seed $seed: range $range, slide $slide, phase $phase, $groups"
-      assert(found == expected(groups, range, slide, phase), clue)
-      assert(kernel.combined <= 3 * kernel.slices + found.size, clue)
-      assert(kernel.slices == groups.map(_._2.size).sum, clue)
+      check(groups, range, slide, phase, random, None, s"seed $seed")
     }
   }
 
@@ -47,13 +43,8 @@ class WindowCombinerSuite extends AnyFunSuite {
         (g.toLong, Seq.fill(random.nextInt(120))(index.begin(random.nextInt(200) - 100L)).distinct.sorted.toIndexedSeq)
       }.filter(_._2.nonEmpty)
       val shifts = Seq(Nil, Seq(1), Seq(2), Seq(1, 3))(random.nextInt(4))
-      for ((range, slide, phase) <- shapes) {
-        val (found, kernel) = combined(groups, range, slide, phase, random, Some(shifts))
-        val clue = s"seed $seed: range $range, slide $slide, phase $phase of $shapes, blocks $shifts, $groups"
-        assert(found == expected(groups, range, slide, phase), clue)
-        assert(kernel.combined <= 3 * kernel.slices + found.size, clue)
-        assert(kernel.slices == groups.map(_._2.size).sum, clue)
-      }
+      for ((range, slide, phase) <- shapes)
+        check(groups, range, slide, phase, random, Some(shifts), s"seed $seed, of $shapes")
     }
   }
 
@@ -92,6 +83,23 @@ class WindowCombinerSuite extends AnyFunSuite {
     assert(windows == same)
     // Of five groups of 800 slices, one merge less for each window's own; blocks are built with one a slice.
     assert(alone > 5 * 700 && blocks - (5 * 800 + 5 * 200) < alone / 4, s"$alone, $blocks")
+  }
+
+  private def check(
+      groups: Seq[(Long, IndexedSeq[Long])],
+      range: Long,
+      slide: Long,
+      phase: Long,
+      random: Random,
+      blocks: Option[Seq[Int]],
+      of: String
+  ): Unit = {
+    val (found, kernel) = combined(groups, range, slide, phase, random, blocks)
+    val clue = s"$of: range $range, slide $slide, phase $phase, blocks $blocks, $groups"
+    assert(found == expected(groups, range, slide, phase), clue)
+    assert(kernel.combined <= 3 * kernel.slices + found.size, clue)
+    assert(kernel.slices == groups.map(_._2.size).sum, clue)
+    ()
   }
 
   /** Of each window that holds a slice: group, begin, and the slices as one after the other. */
