@@ -18,6 +18,9 @@ object House {
       floors(
         "", // the extension itself: wiring only
         "api",
+        "source",
+        "source.export",
+        "source.wire",
         "explain calibrate",
         "rewrite",
         "decide",
