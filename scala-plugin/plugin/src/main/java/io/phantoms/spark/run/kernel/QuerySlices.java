@@ -125,23 +125,27 @@ public final class QuerySlices {
   }
 
   private void takeMarked(int first, int last) {
-    for (int i = first, at = first * stride; i < last; i++, at += stride) {
-      if ((table[at + signatureWord] >>> bit & 1L) != 0) {
-        kernel.fragments++;
-        if (sliceWord >= 0 && (until == 0 || slice != table[at + sliceWord])) {
-          slice = table[at + sliceWord];
-          kernel.slices++;
-        }
-        if (until > 0 && (sliceWord < 0 || PairedSlices.isWithin(slice, begin, width))) {
-          kernel.combine(relation, merged, (until - 1) * stride, table, at);
-          kernel.combined++;
-        } else {
-          begin = own == null ? slice : own.begin(slice);
-          width = own == null ? 1 : own.width();
-          add(table, at);
-        }
+    int[] marked = groups.marked(signatureWord, bit, first, last);
+    int n = groups.markedCount();
+    int before = until;
+    int slices = 0;
+    for (int k = 0; k < n; k++) {
+      int at = marked[k] * stride;
+      if (sliceWord >= 0 && (until == 0 || slice != table[at + sliceWord])) {
+        slice = table[at + sliceWord];
+        slices++;
+      }
+      if (until > 0 && (sliceWord < 0 || PairedSlices.isWithin(slice, begin, width))) {
+        kernel.combine(relation, merged, (until - 1) * stride, table, at);
+      } else {
+        begin = own == null ? slice : own.begin(slice);
+        width = own == null ? 1 : own.width();
+        add(table, at);
       }
     }
+    kernel.fragments += n;
+    kernel.slices += slices;
+    kernel.combined += n - (until - before);
   }
 
   private void takeAll(int first, int last) {

@@ -19,6 +19,14 @@ public final class SortedGroups {
   private int from;
   private int until;
 
+  /** Words of some records that were looked at last, by their place in a record, and the records. */
+  private final long[][] columns;
+
+  private final int[] columnsFrom;
+  private final int[] columnsUntil;
+  private int[] marked = new int[0];
+  private int markedCount;
+
   /**
    * @param groupWords words of a record that tell groups apart, neither slice nor signature, with the bits that count
    * @param sort whether the records are not in that order yet
@@ -37,6 +45,9 @@ public final class SortedGroups {
     this.groupWords = groupWords;
     this.groupMasks = groupMasks;
     this.sliceWord = sliceWord;
+    this.columns = new long[stride][];
+    this.columnsFrom = new int[stride];
+    this.columnsUntil = new int[stride];
     if (sort) {
       int n = groupWords.length;
       int more = sliceWord < 0 ? 0 : 1;
@@ -83,6 +94,48 @@ public final class SortedGroups {
 
   long slice(int record) {
     return table[record * stride + sliceWord];
+  }
+
+  /**
+   * Ordinals of the records {@code [first, last)} with this bit of a word, {@link #markedCount} of them; good until the next
+   * call. Hundreds of queries ask for a bit each of the same records, and the answers are as good as random: nothing here
+   * depends on them but where the next one is written.
+   */
+  int[] marked(int word, int bit, int first, int last) {
+    long[] signatures = column(word, first, last);
+    int count = last - first;
+    if (marked.length < count) {
+      marked = new int[count];
+    }
+    int[] ordinals = marked;
+    int n = 0;
+    for (int i = 0; i < count; i++) {
+      ordinals[n] = first + i;
+      n += (int) (signatures[i] >>> bit) & 1;
+    }
+    markedCount = n;
+    return ordinals;
+  }
+
+  int markedCount() {
+    return markedCount;
+  }
+
+  /** A word of each of some records, side by side. */
+  private long[] column(int word, int first, int last) {
+    long[] column = columns[word];
+    if (column == null || columnsFrom[word] != first || columnsUntil[word] != last) {
+      if (column == null || column.length < last - first) {
+        column = new long[last - first];
+        columns[word] = column;
+      }
+      for (int i = first, at = first * stride + word; i < last; i++, at += stride) {
+        column[i - first] = table[at];
+      }
+      columnsFrom[word] = first;
+      columnsUntil[word] = last;
+    }
+    return column;
   }
 
   /** How many of the records {@code [start, start + n)} are in a slice of {@code of}, on average. */

@@ -1,5 +1,9 @@
 package io.phantoms.spark.stats.input
 
+import java.util.IdentityHashMap
+
+import io.phantoms.spark.functions.SignatureWord
+
 import org.apache.spark.sql.catalyst.expressions.{Alias, And, Attribute, AttributeMap, AttributeReference}
 import org.apache.spark.sql.catalyst.expressions.{ExprId, Expression, IsNotNull, SubqueryExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LeafNode, LogicalPlan, Project, SubqueryAlias, View}
@@ -15,18 +19,33 @@ import org.apache.spark.sql.execution.columnar.InMemoryRelation
 final case class LinearInput(leaf: LeafNode, filters: Seq[Expression], columns: AttributeMap[Expression]) {
 
   /** An expression over the chain's output, over the leaf's columns. */
-  def overLeaf(e: Expression): Expression = LinearInput.inline(e, columns)
+  def overLeaf(e: Expression): Expression = inlined.computeIfAbsent(
+    e,
+    {
+      case word: SignatureWord => word.copy(child = overLeaf(word.child))
+      case other => LinearInput.inline(other, columns)
+    }
+  )
 
   /**
    * A text that is equal for equal expressions over equal leaves, whatever their expression ids. Functions that print
    * alike (two user functions) differ by their semantic hash.
    */
-  def canonical(overLeaf: Expression): String = {
-    val numbered = overLeaf.transform { case a: AttributeReference =>
-      a.withExprId(ExprId(leaf.output.indexWhere(_.exprId == a.exprId), LinearInput.Numbering))
+  def canonical(overLeaf: Expression): String = texts.computeIfAbsent(
+    overLeaf,
+    {
+      case word: SignatureWord => s"word ${word.word} of ${canonical(word.child)}"
+      case e =>
+        val numbered = e.transform { case a: AttributeReference =>
+          a.withExprId(ExprId(leaf.output.indexWhere(_.exprId == a.exprId), LinearInput.Numbering))
+        }
+        f"${numbered.canonicalized}%s@${numbered.semanticHash()}%08x"
     }
-    f"${numbered.canonicalized}%s@${numbered.semanticHash()}%08x"
-  }
+  )
+
+  // The words of a signature of hundreds of predicates share it, and are asked about several times.
+  private lazy val inlined = new IdentityHashMap[Expression, Expression]
+  private lazy val texts = new IdentityHashMap[Expression, String]
 
   /** The conjuncts that drop rows by value, in canonical form; null checks that the optimizer inferred are left out. */
   lazy val canonicalFilters: Set[String] = filters.filterNot(_.isInstanceOf[IsNotNull]).map(canonical).toSet

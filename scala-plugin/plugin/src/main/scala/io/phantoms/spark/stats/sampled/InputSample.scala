@@ -148,17 +148,21 @@ final class InputSample(
   /** The part of the rows that have each bit of a signature, which is kept as it is; None where there is no row. */
   def bits(signature: String): Option[IndexedSeq[Double]] = {
     val column = keys.indexOf(signature)
-    Option.when(column >= 0 && size > 0) {
-      val counts = new Array[Long](64)
-      for (c <- chunks.indices; row <- 0 until chunkRows(c)) {
-        var left = chunks(c)(row * width + column)
-        while (left != 0) {
-          counts(java.lang.Long.numberOfTrailingZeros(left)) += 1
-          left &= left - 1
-        }
+    Option.when(column >= 0 && size > 0)(synchronized(shares.getOrElseUpdate(column, sharesOf(column))))
+  }
+
+  private val shares = scala.collection.mutable.HashMap.empty[Int, IndexedSeq[Double]]
+
+  private def sharesOf(column: Int): IndexedSeq[Double] = {
+    val counts = new Array[Long](64)
+    for (c <- chunks.indices; row <- 0 until chunkRows(c)) {
+      var left = chunks(c)(row * width + column)
+      while (left != 0) {
+        counts(java.lang.Long.numberOfTrailingZeros(left)) += 1
+        left &= left - 1
       }
-      counts.toIndexedSeq.map(_.toDouble / size)
     }
+    counts.toIndexedSeq.map(_.toDouble / size)
   }
 
   private def profilesOf(wanted: Seq[String], precise: Boolean): InputSample.Profiles = synchronized {
