@@ -6,6 +6,7 @@ import io.phantoms.spark.functions.{ExpressionCost, FilterOrder}
 
 import org.apache.spark.sql.catalyst.expressions.{
   Add,
+  Alias,
   And,
   AttributeReference,
   CaseWhen,
@@ -79,7 +80,7 @@ private[detect] object Masks {
 
   /** The groupBy over fragments, if so many of its aggregates can be told apart by predicates. */
   def of(query: WorkloadQuery): Option[WorkloadQuery] =
-    if (canBeMasked(query)) ofInlined(inlined(query)) else None
+    if (canBeMasked(query)) ofInlined(computedFirst(inlined(query))) else None
 
   /**
    * Reads through Projects that compute what may not fail and takes no time: the optimizer puts the conditions of count_if
@@ -96,6 +97,28 @@ private[detect] object Masks {
 
   /** Nanoseconds of an expression that may be evaluated once for each use. */
   private val MostInlined = 50.0
+
+  /**
+   * With columns for what plain Spark evaluates for every row, and may fail, since several conditions have it in common: it
+   * fails here for the same rows, and the conditions themselves cannot any more.
+   */
+  private def computedFirst(query: WorkloadQuery): WorkloadQuery = {
+    val functions = query.functions.map(f => f.function -> f.filter)
+    val common = FilterOrder.takenOutOfProjection(functions, query.keys.map(_.expression))
+      .filter(e => ExpressionCost.canFail(e) && e.references.subsetOf(query.source.outputSet))
+    if (common.isEmpty) query
+    else {
+      val columns = common.map(e => ExpressionEquals(e) -> Alias(e, "common")())
+      val named = columns.toMap
+      val source = Project(query.source.output ++ columns.map(_._2), query.source)
+      // The outermost first: what an expression that has a column is made of is nobody else's business.
+      def replaced(e: Expression): Expression = e.transformDown {
+        case part if named.contains(ExpressionEquals(part)) => named(ExpressionEquals(part)).toAttribute
+      }
+      val made = query.onSource(source, replaced)
+      made.copy(keys = query.keys, everyRow = made.everyRow ++ columns.map(_._2.toAttribute))
+    }
+  }
 
   private def ofInlined(query: WorkloadQuery): Option[WorkloadQuery] = {
     val everyRow = FilterOrder

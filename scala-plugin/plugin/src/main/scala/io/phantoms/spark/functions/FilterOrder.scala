@@ -73,17 +73,46 @@ private[spark] object FilterOrder extends PredicateHelper {
     }
 
   /**
+   * Likewise of an aggregate that hashes by a projection of its own, since a stage has no code for it: there FILTER clauses
+   * are part of what is evaluated, and what several of them have in common is evaluated for every row.
+   */
+  def takenOutOfProjection(
+      functions: Seq[(AggregateFunction, Option[Expression])],
+      keys: Seq[Expression]
+  ): Seq[Expression] = {
+    val of = functions.map(_._1)
+    val isCompiledApart = SQLConf.get.codegenFactoryMode != CodegenObjectFactoryMode.NO_CODEGEN && hashes(of) &&
+      !isCompiled(of, keys, functions.flatMap(_._2))
+    if (!SQLConf.get.subexpressionEliminationEnabled || !isCompiledApart) Nil
+    else {
+      val all = new EquivalentExpressions
+      functions.foreach {
+        case (d: DeclarativeAggregate, filter) =>
+          d.updateExpressions.zip(d.aggBufferAttributes).foreach { case (update, buffer) =>
+            all.addExprTree(filter.fold(update)(If(_, update, buffer)))
+          }
+        case _ =>
+      }
+      all.getCommonSubexpressions
+    }
+  }
+
+  /**
    * Whether Spark compiles an aggregate of these functions into the code of a stage: one that hashes, and neither reads nor
    * has too many columns.
    */
   def isCompiled(functions: Seq[AggregateFunction], keys: Seq[Expression], filters: Seq[Expression]): Boolean = {
     def fits(types: Seq[DataType]): Boolean = types.map(fields).sum <= SQLConf.get.wholeStageMaxNumFields
-    compilesStages && functions.forall {
-      case d: DeclarativeAggregate => d.aggBufferAttributes.forall(a => UnsafeRow.isMutable(a.dataType)) &&
-        !d.exists(_.isInstanceOf[CodegenFallback])
-      case _ => false
-    } && fits(keys.map(_.dataType) ++ functions.flatMap(_.aggBufferAttributes).map(_.dataType)) &&
+    compilesStages && hashes(functions) &&
+    fits(keys.map(_.dataType) ++ functions.flatMap(_.aggBufferAttributes).map(_.dataType)) &&
     fits(AttributeSet(keys ++ functions ++ filters).toSeq.map(_.dataType))
+  }
+
+  /** Whether an aggregate of these functions is a hash aggregate, of expressions that have code. */
+  private def hashes(functions: Seq[AggregateFunction]): Boolean = functions.forall {
+    case d: DeclarativeAggregate => d.aggBufferAttributes.forall(a => UnsafeRow.isMutable(a.dataType)) &&
+      !d.exists(_.isInstanceOf[CodegenFallback])
+    case _ => false
   }
 
   /** Columns as Spark counts them for what a stage's code can have. */

@@ -79,4 +79,27 @@ class GuardsSuite extends AnyFunSuite with TrapTables {
         ", "
       ) + " from g group by k"
   )
+
+  // What FILTER clauses have in common is evaluated for every row then, whatever stands before it in each of them.
+  private def manyFilters(condition: Int => String, input: String) =
+    "select k, " + (0 until 12).map(i => s"sum(v) filter (where ${condition(i)}) m$i").mkString(", ") +
+      s" from $input group by k"
+
+  private def beyondStages(name: String, fails: Option[String] = None)(sql: String): Unit = test(name) {
+    withConf("spark.sql.ansi.enabled" -> "true", "spark.sql.codegen.maxFields" -> "9")(
+      checkSharedSql(sql, fails = fails)
+    )
+  }
+  beyondStages("an expression that may fail and that many FILTER clauses beyond a stage's code have in common")(
+    manyFilters(i => s"id % ${i + 2} = 1 and 100 div c > ${20 * (i % 4)}", "(select * from g where c > 0)")
+  )
+  beyondStages("it fails for rows that no clause asks about it", fails = Some("DIVIDE_BY_ZERO"))(
+    manyFilters(i => s"not f and 100 div c > ${8 * i}", "g")
+  )
+  beyondStages("nested in another one", fails = Some("DIVIDE_BY_ZERO"))(
+    manyFilters(i => s"not f and abs(100 div c - 10) > ${8 * i}", "g")
+  )
+  checked("in a stage's code it is not: each clause guards its own")(
+    manyFilters(i => s"not f and 100 div c > ${8 * i}", "g")
+  )
 }
