@@ -6,7 +6,6 @@ import java.io.Closeable;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
-import java.util.Arrays;
 import java.util.zip.ZipException;
 
 /**
@@ -90,18 +89,27 @@ public final class ByteSupply implements Closeable {
     if (ended) {
       return false;
     }
-    int left = limit - position;
-    System.arraycopy(buffer, position, buffer, 0, left);
-    base += position;
-    position = 0;
-    limit = left;
-    while (limit < n && !ended) {
+    if (buffer.length - position < n) {
+      makeRoom();
+    }
+    while (limit - position < n && !ended) {
       if (limit == buffer.length) {
-        buffer = Arrays.copyOf(buffer, (int) Math.min(MOST, 2L * buffer.length));
+        makeRoom();
       }
       read();
     }
-    return limit >= n;
+    return limit - position >= n;
+  }
+
+  /** Moves what is left to the buffer's beginning; to that of a larger one if it is much, or it would be moved too often. */
+  private void makeRoom() {
+    int left = limit - position;
+    byte[] to = left > buffer.length / 2 ? new byte[(int) Math.min(MOST, 2L * buffer.length)] : buffer;
+    System.arraycopy(buffer, position, to, 0, left);
+    buffer = to;
+    base += position;
+    position = 0;
+    limit = left;
   }
 
   private void read() throws IOException {
