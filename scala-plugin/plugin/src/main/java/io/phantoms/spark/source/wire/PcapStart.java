@@ -2,35 +2,48 @@ package io.phantoms.spark.source.wire;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.util.Arrays;
 
 /**
  * Where the first record at or behind an offset of a pcap file begins, found without reading the file from its beginning.
  *
- * <p>Records cannot be recognised for sure: a packet may carry a capture. So the answer is given only where there is no doubt:
- * around the offset, farther to both sides than the longest packet, every place that looks like a record lies on one and the
- * same chain of records, which begins before the offset and leads out of the window. The reader of the whole file steps on some
- * places in the window, too; as those look like records, they are the chain's. A capture within a packet, damage or a jump of
- * the clock nearby make a doubt: then the records have to be followed from the beginning of the file. That is slow, and right.
+ * <p>Records cannot be recognised for sure: a packet may carry a capture. So the answer is given only where there is no doubt.
+ * Around the offset, farther to both sides than the longest packet, every place that looks like a record lies on one and the
+ * same chain of records, which begins before the offset and leads out of the window; but for places that share bytes with a
+ * record of the chain, and from which nothing follows: small numbers moved by a byte are numbers, too.
  *
- * <p>What this rests on is that the file's own records look like records. A file whose own are made not to (times twenty years
- * apart, say), over hundreds of kilobytes, and whose packets carry a chain across them, is read as whoever made it wanted.
+ * <p>The reader of the whole file steps on some places in the window. As those look like records, they are the chain's. A
+ * capture within a packet, damage or a jump of the clock nearby make a doubt: then the records have to be followed from the
+ * beginning of the file, which is slow, and right. What this rests on is that the file's own records look like records: where
+ * they were made not to over hundreds of kilobytes (their times decades apart, say), and packets carry a chain across them, the
+ * parts are read as whoever made the file wanted.
  */
 final class PcapStart {
+  private static final int STEP = PcapFormat.LONGEST + PcapFormat.RECORD;
+
   /** How far the window reaches to either side. */
-  static final int REACH = 2 * (PcapFormat.LONGEST + PcapFormat.RECORD);
+  static final int REACH = 2 * STEP + PcapFormat.RECORD;
 
   private static final int CHAIN = 8;
 
-  private PcapStart() {}
+  private final byte[] window;
+  private final boolean whole;
+  private final PcapFormat format;
+
+  /**
+   * @param whole whether the file ends with the window
+   */
+  PcapStart(byte[] window, boolean whole, PcapFormat format) {
+    this.window = window;
+    this.whole = whole;
+    this.format = format;
+  }
 
   /** The offset of the first record at or behind {@code start}, or -1 where there is doubt. */
   static long find(CaptureFile file, PcapFormat format, long start) throws IOException {
     long from = start - REACH;
-    if (from <= PcapFormat.HEADER || format.longest() > PcapFormat.LONGEST) {
-      return -1;
-    }
     long to = Math.min(file.length(), start + REACH);
-    if (to <= start) {
+    if (from <= PcapFormat.HEADER || to <= start || format.longest() > PcapFormat.LONGEST) {
       return -1;
     }
     byte[] window = new byte[(int) (to - from)];
@@ -39,40 +52,77 @@ final class PcapStart {
         return -1;
       }
     }
-    int found = survey(window, REACH, to == file.length(), format);
+    boolean whole = to == file.length();
+    int found = new PcapStart(window, whole, format).survey(REACH, whole ? window.length : REACH + STEP);
     return found < 0 ? -1 : from + found;
   }
 
   /**
    * @param start the place in the window that a record is sought at or behind
-   * @param whole whether the file ends with the window
+   * @param limit places behind it are looked at only as what follows others
    * @return the record's place in the window, or -1
    */
-  static int survey(byte[] window, int start, boolean whole, PcapFormat format) {
-    int expected = -1;
-    int first = -1;
+  int survey(int start, int limit) {
+    int[] places = places(limit);
+    int chain = first(places);
+    if (chain < 0 || chain > start) {
+      return -1;
+    }
     int found = -1;
     int records = 0;
-    for (int at = 0; at + PcapFormat.RECORD <= window.length; at++) {
-      boolean plausible = format.plausible(window, at);
-      if (plausible && expected < 0) {
-        expected = at;
-        first = at;
-      }
-      if (plausible != (at == expected)) {
+    int before = -PcapFormat.RECORD;
+    for (int place : places) {
+      if (place == chain) {
+        found = place >= start && found < 0 ? place : found;
+        records++;
+        before = place;
+        chain = next(place);
+      } else if (place > chain || leadsOn(place)
+          || place - before >= PcapFormat.RECORD && chain - place >= PcapFormat.RECORD) {
         return -1;
       }
-      if (plausible) {
-        if (at >= start && found < 0) {
-          found = at;
-        }
-        records++;
-        expected = at + PcapFormat.RECORD + format.captured(window, at);
-      }
     }
-    if (records < CHAIN || first > start || whole && expected != window.length) {
+    if (records < CHAIN || chain <= Math.min(limit, window.length - PcapFormat.RECORD)
+        || whole && chain != window.length) {
       return -1;
     }
     return found < 0 && whole ? window.length : found;
+  }
+
+  /** All places that look like a record. */
+  private int[] places(int limit) {
+    int[] places = new int[1024];
+    int n = 0;
+    for (int at = 0; at <= Math.min(limit, window.length - PcapFormat.RECORD); at++) {
+      if (format.plausible(window, at)) {
+        if (n == places.length) {
+          places = Arrays.copyOf(places, 2 * n);
+        }
+        places[n++] = at;
+      }
+    }
+    return Arrays.copyOf(places, n);
+  }
+
+  /** The first place that another record follows. */
+  private int first(int[] places) {
+    for (int place : places) {
+      if (leadsOn(place)) {
+        return place;
+      }
+    }
+    return -1;
+  }
+
+  private int next(int place) {
+    return place + PcapFormat.RECORD + format.captured(window, place);
+  }
+
+  private boolean leadsOn(int place) {
+    int next = next(place);
+    if (next > window.length - PcapFormat.RECORD) {
+      return !whole || next == window.length;
+    }
+    return format.plausible(window, next);
   }
 }

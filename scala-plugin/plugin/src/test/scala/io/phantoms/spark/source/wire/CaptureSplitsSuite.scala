@@ -148,13 +148,15 @@ class CaptureSplitsSuite extends AnyFunSuite {
   test("what is found is the chain's, or nothing where another could be") {
     val random = new Random(8)
     val format = PcapFormat.read(pcap(Seq(Kept(1700000000L, 1, frame))), 0, true)
-    def survey(records: Seq[Array[Byte]], start: Int, whole: Boolean = false): Int =
-      PcapStart.survey(join(noise(random, 300) +: records: _*), start, whole, format)
+    def survey(records: Seq[Array[Byte]], start: Int, whole: Boolean = false): Int = {
+      val window = join(noise(random, 300) +: records: _*)
+      new PcapStart(window, whole, format).survey(start, window.length)
+    }
     val own = (0 until 100).map(i => record(Kept(1700000000L + i, 1, frame)))
     val size = own.head.length
     for (start <- 400 to 600) {
       val window = join(new Array[Byte](300) +: own: _*)
-      assert(PcapStart.survey(window, start, false, format) == 300 + (start - 300 + size - 1) / size * size)
+      assert(new PcapStart(window, false, format).survey(start, 3000) == 300 + (start - 300 + size - 1) / size * size)
     }
     assert(survey(own, 2000) > 0)
     assert(survey(own.take(7), 350) == -1, "too short")
