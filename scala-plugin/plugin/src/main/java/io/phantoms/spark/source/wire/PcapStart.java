@@ -8,9 +8,9 @@ import java.util.Arrays;
  * Where the first record at or behind an offset of a pcap file begins, found without reading the file from its beginning.
  *
  * <p>Records cannot be recognised for sure: a packet may carry a capture. So the answer is given only where there is no doubt.
- * Around the offset, farther to both sides than the longest packet, every place that looks like a record lies on one and the
- * same chain of records, which begins before the offset and leads out of the window; but for places that share bytes with a
- * record of the chain, and from which nothing follows: small numbers moved by a byte are numbers, too.
+ * Around the offset, farther to both sides than the longest packet, every place that looks like a record, and whose length
+ * leads to another that does, lies on one and the same chain of records, which begins before the offset and leads out of the
+ * window. (A place that leads nowhere is nothing: headers of IPv4, or a record's own numbers moved by a byte, may look like it.)
  *
  * <p>The reader of the whole file steps on some places in the window. As those look like records, they are the chain's. A
  * capture within a packet, damage or a jump of the clock nearby make a doubt: then the records have to be followed from the
@@ -70,15 +70,12 @@ final class PcapStart {
     }
     int found = -1;
     int records = 0;
-    int before = -PcapFormat.RECORD;
     for (int place : places) {
       if (place == chain) {
         found = place >= start && found < 0 ? place : found;
         records++;
-        before = place;
         chain = next(place);
-      } else if (place > chain || leadsOn(place)
-          || place - before >= PcapFormat.RECORD && chain - place >= PcapFormat.RECORD) {
+      } else if (place > chain || leadsOn(place)) {
         return -1;
       }
     }

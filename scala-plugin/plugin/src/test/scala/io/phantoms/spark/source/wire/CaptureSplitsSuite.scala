@@ -152,7 +152,7 @@ class CaptureSplitsSuite extends AnyFunSuite {
       val window = join(noise(random, 300) +: records: _*)
       new PcapStart(window, whole, format).survey(start, window.length)
     }
-    val own = (0 until 100).map(i => record(Kept(1700000000L + i, 1, frame)))
+    val own = (0 until 100).map(i => record(Kept(1700000000L + i, 500000, frame)))
     val size = own.head.length
     for (start <- 400 to 600) {
       val window = join(new Array[Byte](300) +: own: _*)
