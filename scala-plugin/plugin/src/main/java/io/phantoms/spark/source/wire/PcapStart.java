@@ -5,18 +5,20 @@ import java.io.InputStream;
 import java.util.Arrays;
 
 /**
- * Where the first record at or behind an offset of a pcap file begins, found without reading the file from its beginning.
+ * Where the first record at or behind an offset of a pcap file begins, found without reading the file from its
+ * beginning.
  *
- * <p>Records cannot be recognised for sure: a packet may carry a capture. So the answer is given only where there is no doubt.
- * Around the offset, farther to both sides than the longest packet, every place that looks like a record, and whose length
- * leads to another that does, lies on one and the same chain of records, which begins before the offset and leads out of the
- * window. (A place that leads nowhere is nothing: headers of IPv4, or a record's own numbers moved by a byte, may look like it.)
+ * <p>Records cannot be recognised for sure: a packet may carry a capture. So the answer is given only where there is no
+ * doubt. Around the offset, farther to both sides than the longest packet, every place that looks like a record, and
+ * whose length leads to another that does, lies on one and the same chain of records, which begins before the offset
+ * and leads out of the window. (A place that leads nowhere is nothing: headers of IPv4, or a record's own numbers moved
+ * by a byte, may look like it.)
  *
- * <p>The reader of the whole file steps on some places in the window. As those look like records, they are the chain's. A
- * capture within a packet, damage or a jump of the clock nearby make a doubt: then the records have to be followed from the
- * beginning of the file, which is slow, and right. What this rests on is that the file's own records look like records: where
- * they were made not to over hundreds of kilobytes (their times decades apart, say), and packets carry a chain across them, the
- * parts are read as whoever made the file wanted.
+ * <p>The reader of the whole file steps on some places in the window. As those look like records, they are the chain's.
+ * A capture within a packet, damage or a jump of the clock nearby make a doubt: then the records have to be followed
+ * from the beginning of the file, which is slow, and right. What this rests on is that the file's own records look like
+ * records: where they were made not to over hundreds of kilobytes (their times decades apart, say), and packets carry a
+ * chain across them, the parts are read as whoever made the file wanted.
  */
 final class PcapStart {
   private static final int STEP = PcapFormat.LONGEST + PcapFormat.RECORD;
