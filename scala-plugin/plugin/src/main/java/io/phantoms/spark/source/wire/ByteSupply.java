@@ -61,7 +61,8 @@ public final class ByteSupply implements Closeable {
     if (GzipMembers.starts(first)) {
       return new ByteSupply(name, new GzipMembers(peeked), 0, true, size);
     }
-    if (first == 0x28b52ffd) {
+    // A frame, or one to be skipped as parallel compressors put before it.
+    if (first == 0x28b52ffd || (first & 0xf0ffffff) == 0x502a4d18) {
       return new ByteSupply(name, new ZstdInputStreamNoFinalizer(peeked), 0, true, size);
     }
     return new ByteSupply(name, peeked, 0, false, size);

@@ -2,23 +2,22 @@ package io.phantoms.spark.source.wire;
 
 import java.io.IOException;
 import java.io.InputStream;
-import java.util.Arrays;
+import java.util.BitSet;
 
 /**
  * Where the first record at or behind an offset of a pcap file begins, found without reading the file from its
  * beginning.
  *
- * <p>Records cannot be recognised for sure: a packet may carry a capture. So the answer is given only where there is no
- * doubt. Around the offset, farther to both sides than the longest packet, every place that looks like a record, and
- * whose length leads to another that does, lies on one and the same chain of records, which begins before the offset
- * and leads out of the window. (A place that leads nowhere is nothing: headers of IPv4, or a record's own numbers moved
- * by a byte, may look like it.)
+ * <p>Records cannot be recognised for sure: a packet may carry a capture. But the file's own records look like records,
+ * and one of them begins in the first {@link #STEP} bytes of any window, as none is longer. So every place there that
+ * looks like a record is followed, from record to record; the file's own chain is among those. Chains that lead through
+ * the whole window, far beyond the offset, have to agree on the first record at or behind it. If they do not, or if one
+ * broke off that led on for a while (by damage, or because the clock jumped), there is doubt: then the records have to
+ * be followed from the beginning of the file, which is slow, and right. (A place that leads nowhere is nothing: headers
+ * of IPv4, or a record's own numbers moved by a byte, may look like a record.)
  *
- * <p>The reader of the whole file steps on some places in the window. As those look like records, they are the chain's.
- * A capture within a packet, damage or a jump of the clock nearby make a doubt: then the records have to be followed
- * from the beginning of the file, which is slow, and right. What this rests on is that the file's own records look like
- * records: where they were made not to over hundreds of kilobytes (their times decades apart, say), and packets carry a
- * chain across them, the parts are read as whoever made the file wanted.
+ * <p>A file whose own records were made not to look like any over hundreds of kilobytes (their times decades apart,
+ * say), and whose packets carry a chain across them, is read in parts as whoever made it wanted.
  */
 final class PcapStart {
   private static final int STEP = PcapFormat.LONGEST + PcapFormat.RECORD;
@@ -61,67 +60,49 @@ final class PcapStart {
 
   /**
    * @param start the place in the window that a record is sought at or behind
-   * @param limit places behind it are looked at only as what follows others
+   * @param limit the place that chains have to lead beyond, or with the file's end the window's length
    * @return the record's place in the window, or -1
    */
   int survey(int start, int limit) {
-    int[] places = places(limit);
-    int chain = first(places);
-    if (chain < 0 || chain > start) {
-      return -1;
-    }
+    BitSet lived = new BitSet();
     int found = -1;
-    int records = 0;
-    for (int place : places) {
-      if (place == chain) {
-        found = place >= start && found < 0 ? place : found;
+    for (int head = 0; head < Math.min(STEP, start); head++) {
+      if (!isRecord(head) || lived.get(head)) {
+        continue;
+      }
+      int mine = -1;
+      int records = 0;
+      int at = head;
+      while (at <= limit && isRecord(at) && !lived.get(at)) {
+        mine = mine < 0 && at >= start ? at : mine;
         records++;
-        chain = next(place);
-      } else if (place > chain || leadsOn(place)) {
-        return -1;
+        at = next(at);
       }
-    }
-    if (records < CHAIN || chain <= Math.min(limit, window.length - PcapFormat.RECORD)
-        || whole && chain != window.length) {
-      return -1;
-    }
-    return found < 0 && whole ? window.length : found;
-  }
-
-  /** All places that look like a record. */
-  private int[] places(int limit) {
-    int[] places = new int[1024];
-    int n = 0;
-    for (int at = 0; at <= Math.min(limit, window.length - PcapFormat.RECORD); at++) {
-      if (format.plausible(window, at)) {
-        if (n == places.length) {
-          places = Arrays.copyOf(places, 2 * n);
+      boolean joined = lived.get(at);
+      if (mine < 0) {
+        mine = joined && at < start ? found : at;
+      }
+      if (!joined && (whole ? at != window.length : at <= limit)) {
+        if (records > 1) {
+          return -1;
         }
-        places[n++] = at;
+      } else if (!joined && records < CHAIN || found >= 0 && mine != found) {
+        return -1;
+      } else {
+        found = mine;
+        for (int place = head; place != at; place = next(place)) {
+          lived.set(place);
+        }
       }
     }
-    return Arrays.copyOf(places, n);
+    return found;
   }
 
-  /** The first place that another record follows. */
-  private int first(int[] places) {
-    for (int place : places) {
-      if (leadsOn(place)) {
-        return place;
-      }
-    }
-    return -1;
+  private boolean isRecord(int at) {
+    return at <= window.length - PcapFormat.RECORD && format.plausible(window, at);
   }
 
   private int next(int place) {
     return place + PcapFormat.RECORD + format.captured(window, place);
-  }
-
-  private boolean leadsOn(int place) {
-    int next = next(place);
-    if (next > window.length - PcapFormat.RECORD) {
-      return !whole || next == window.length;
-    }
-    return format.plausible(window, next);
   }
 }

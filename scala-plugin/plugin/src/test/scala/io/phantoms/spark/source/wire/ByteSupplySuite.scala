@@ -71,7 +71,8 @@ class ByteSupplySuite extends AnyFunSuite {
         "padded" -> (gzip(a) ++ gzip(b) ++ zeros),
         "named" -> (header ++ named.drop(10) ++ gzip(b)),
         "zstd" -> Zstd.compress(capture),
-        "frames" -> (Zstd.compress(a) ++ Zstd.compress(b))
+        "frames" -> (Zstd.compress(a) ++ Zstd.compress(b)),
+        "skipped" -> (hex("502a4d18 04000000 01020304") ++ Zstd.compress(capture))
       ); piece <- Seq(1000, 65536)) {
       val file = new Memory(bytes, piece)
       val supply = ByteSupply.decompressed("f", file.open(0))

@@ -155,7 +155,7 @@ class CaptureSplitsSuite extends AnyFunSuite {
     val format = PcapFormat.read(pcap(Seq(Kept(1700000000L, 1, frame))), 0, true)
     def survey(records: Seq[Array[Byte]], start: Int, whole: Boolean = false): Int = {
       val window = join(noise(random, 300) +: records: _*)
-      new PcapStart(window, whole, format).survey(start, window.length)
+      new PcapStart(window, whole, format).survey(start, if (whole) window.length else start.max(window.length - 200))
     }
     val own = (0 until 100).map(i => record(Kept(1700000000L + i, 500000, frame)))
     val size = own.head.length
@@ -165,8 +165,14 @@ class CaptureSplitsSuite extends AnyFunSuite {
     }
     assert(survey(own, 2000) > 0)
     assert(survey(own.take(7), 350) == -1, "too short")
-    val nested = record(Kept(1700000000L, 1, new Array[Byte](50) ++ record(Kept(1700000000L, 1, new Array[Byte](20)))))
-    assert(survey(own.patch(50, Seq(nested), 1), 2000) == -1, "ends with its packet, so that both chains meet")
+    // Two records within a packet, the second of which ends with it: their chain goes on as the file's own.
+    val within = record(Kept(1700000000L, 500000, new Array[Byte](20)))
+    val outer = record(Kept(1700000000L, 500000, new Array[Byte](50) ++ within ++ within))
+    val nested = own.patch(20, Seq(outer), 1)
+    val at = 300 + 20 * size
+    assert(survey(nested, at + 66 + 1) == -1, "the next record is the second within, or the one behind both")
+    assert(survey(nested, at + 66) == at + outer.length)
+    assert(survey(nested, at + 66 + within.length + 1) == at + outer.length, "both chains have met")
     assert(survey(own.patch(50, Seq(new Array[Byte](16)), 1), 2000) == -1, "damage")
     assert(survey(own.patch(50, Seq(record(Kept(5, 1, frame))), 1), 2000) == -1, "an odd time")
     assert(survey(own, 2000, whole = true) > 0)
