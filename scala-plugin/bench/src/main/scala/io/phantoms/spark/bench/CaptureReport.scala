@@ -48,9 +48,10 @@ object CaptureReport {
     }.drop(WarmUp)
     def median(of: ((Double, Double, Double)) => Double): Double = turns.map(of).sorted.apply(Turns / 2)
     def perSecond(of: ((Double, Double, Double)) => Double): String = number("%.0f", packets / median(of))
-    s"""    {"capture": "$name", "packets": $packets, "bytes": ${file.length}, "plain_per_second": ${perSecond(_._1)}, """ +
-      s""""decoder_per_second": ${perSecond(_._2)}, "times_only_per_second": ${perSecond(_._3)}, """ +
-      s""""ratio": ${number("%.2f", median(t => t._1 / t._2))}, "turns": $Turns}"""
+    s"""    {"capture": "$name", "packets": $packets, "bytes": ${file.length}, """ +
+      s""""plain_per_second": ${perSecond(_._1)}, "decoder_per_second": ${perSecond(_._2)}, """ +
+      s""""times_only_per_second": ${perSecond(_._3)}, "ratio": ${number("%.2f", median(t => t._1 / t._2))}, """ +
+      s""""turns": $Turns}"""
   }
 
   private def number(format: String, x: Double): String = String.format(Locale.ROOT, format, x)
