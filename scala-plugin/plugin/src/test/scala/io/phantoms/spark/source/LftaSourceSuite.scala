@@ -240,7 +240,9 @@ class LftaSourceSuite extends AnyFunSuite with LftaSession {
       assert(spark.table("captured").schema("srcip").dataType == StringType)
       val byPort = spark.sql("SELECT dstport, count(*) FROM captured GROUP BY dstport").collect()
       assert(byPort.map(_.getLong(1)).sum == 200)
-    } finally spark.sql("DROP TABLE captured")
+    } finally {
+      val _ = spark.sql("DROP TABLE captured")
+    }
   }
 
   test("nothing is written") {
