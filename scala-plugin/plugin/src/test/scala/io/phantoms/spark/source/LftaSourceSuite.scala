@@ -219,7 +219,8 @@ class LftaSourceSuite extends AnyFunSuite with LftaSession {
     val none = intercept[AnalysisException](spark.read.format("lfta").load())
     assert(none.getMessage.contains("path"))
     // Hadoop's are not ours to judge.
-    assert(read(capture, "fs.s3a.endpoint" -> "x", "PATHGLOBFILTER" -> "*.pcap").count() == 200)
+    val some = read(capture, "fs.s3a.endpoint" -> "x", "PATHGLOBFILTER" -> "*.pcap")
+    assert(some.count() == 200 && scans(some).head.options.hadoop == Map("fs.s3a.endpoint" -> "x"))
   }
 
   test("a schema of the user's") {
