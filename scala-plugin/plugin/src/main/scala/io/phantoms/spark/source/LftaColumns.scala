@@ -43,7 +43,9 @@ private[source] final class LftaColumns(records: RecordSchema, options: LftaOpti
 
   /** A schema that the user gives may have any of the columns, of their own types. */
   def require(wanted: StructType): Unit = wanted.foreach { field =>
-    val same = find(field.name).exists { case (own, _) => DataType.equalsIgnoreNullability(own.dataType, field.dataType) }
+    val same = find(field.name).exists { case (own, _) =>
+      DataType.equalsIgnoreNullability(own.dataType, field.dataType)
+    }
     if (!same)
       throw new AnalysisException(
         "DATA_SOURCE_TABLE_SCHEMA_MISMATCH",

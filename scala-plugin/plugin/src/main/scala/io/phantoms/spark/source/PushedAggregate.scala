@@ -56,7 +56,9 @@ private[source] object PushedAggregate {
   private def part(f: AggregateFunc, read: Read): Option[Part] = f match {
     case _: CountStar => Some(Part(new PartialAggregate(Function.COUNT, null), "count(*)", LongType, None))
     case c: Count if !c.isDistinct =>
-      read(c.column).map { case (n, column, _) => Part(new PartialAggregate(Function.COUNT, column), s"count($n)", LongType, Some(n)) }
+      read(c.column).map { case (n, column, _) =>
+        Part(new PartialAggregate(Function.COUNT, column), s"count($n)", LongType, Some(n))
+      }
     case s: Sum if !s.isDistinct => ofNumber(Function.SUM, s.column, read).map(_.copy(dataType = LongType))
     case m: Min => ofNumber(Function.MIN, m.column, read)
     case m: Max => ofNumber(Function.MAX, m.column, read)

@@ -118,7 +118,9 @@ class LftaPushDownSuite extends AnyFunSuite with LftaSession {
 
   test("sums beyond BIGINT: as Spark has them, with ANSI rules and without") {
     view("tables.memory" -> "1k")
-    for (ansi <- Seq("true", "false"); sum <- Seq("sum", "try_sum"); keys <- Seq("", "GROUP BY dstport", "GROUP BY srcip"))
+    for (
+      ansi <- Seq("true", "false"); sum <- Seq("sum", "try_sum"); keys <- Seq("", "GROUP BY dstport", "GROUP BY srcip")
+    )
       withConf("spark.sql.ansi.enabled" -> ansi) {
         val query = s"SELECT $sum(time_nanos), count(*) FROM @ $keys"
         val (found, expected) = (outcome(query.replace("@", "packets")), outcome(query.replace("@", "plain")))
@@ -142,7 +144,12 @@ class LftaPushDownSuite extends AnyFunSuite with LftaSession {
     val ofAddresses = addresses match {
       case "binary" => Seq("srcip = X'0A000101'", "dstip IN (X'0A000101', X'0A000202', X'00')", "srcip <=> X'0A000000'")
       case "string" =>
-        Seq("srcip = '10.0.1.1'", "dstip IN ('10.0.1.1', '2001:db8::2', 'x')", "srcip = '010.0.1.1'", "srcip <=> '2001:db8::1'")
+        Seq(
+          "srcip = '10.0.1.1'",
+          "dstip IN ('10.0.1.1', '2001:db8::2', 'x')",
+          "srcip = '010.0.1.1'",
+          "srcip <=> '2001:db8::1'"
+        )
       case "int" => Seq("srcip = 167772417", "dstip IN (167772417, 5)", "srcip < 167772420", "srcip <=> 167772160")
     }
     (ofAddresses ++ Seq(
@@ -214,7 +221,14 @@ class LftaPushDownSuite extends AnyFunSuite with LftaSession {
 
   test("columns: only those that are read, by rows and by batches") {
     view()
-    Seq("srcip", "length, time", "_malformed, srcip", "payload, src_mac, dstport", "time_nanos, vlan, _file_offset", "*")
+    Seq(
+      "srcip",
+      "length, time",
+      "_malformed, srcip",
+      "payload, src_mac, dstport",
+      "time_nanos, vlan, _file_offset",
+      "*"
+    )
       .foreach { columns =>
         Seq("true", "false").foreach { batches =>
           view("columnar" -> batches)
@@ -283,7 +297,8 @@ class LftaPushDownSuite extends AnyFunSuite with LftaSession {
     val both = scans(join)
     val left = both.head
     assert(both.size == 2 && left == both(1) && left.hashCode == both(1).hashCode)
-    val others = Seq("length > 61", "length > 60 AND prot = 6").map(p => scans(sql(grouped.replace("length > 60", p))).head)
+    val others =
+      Seq("length > 61", "length > 60 AND prot = 6").map(p => scans(sql(grouped.replace("length > 60", p))).head)
     assert(!others.contains(left))
     assert(scans(sql(grouped.replace("count(*)", "sum(length)"))).head != left)
   }

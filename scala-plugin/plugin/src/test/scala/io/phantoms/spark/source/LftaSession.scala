@@ -56,7 +56,10 @@ trait LftaSession extends BeforeAndAfterAll with Assertions with AdaptiveSparkPl
 
   /** The rows of a read as a view over nothing that could be pushed down. */
   protected def materialized(df: DataFrame, view: String): Unit =
-    spark.createDataFrame(spark.sparkContext.parallelize(df.collect().toSeq, 2), df.schema).createOrReplaceTempView(view)
+    spark.createDataFrame(
+      spark.sparkContext.parallelize(df.collect().toSeq, 2),
+      df.schema
+    ).createOrReplaceTempView(view)
 
   protected def sameRows(found: Seq[Row], expected: Seq[Row]): Unit = {
     val (f, e) = (WorkloadOracle.multiset(found), WorkloadOracle.multiset(expected))

@@ -92,7 +92,10 @@ class LftaSourceSuite extends AnyFunSuite with LftaSession {
       Set(Row("x", 1), Row("y", 2)))
     assert(parted.inputFiles.length == 2)
     val names = read(many, "pathGlobFilter" -> "*.pcap*").selectExpr("input_file_name()").distinct().collect()
-    assert(names.map(r => Paths.get(new java.net.URI(r.getString(0))).getFileName.toString).toSet == Set("a.pcap", "b.pcap.gz"))
+    assert(names.map(r => Paths.get(new java.net.URI(r.getString(0))).getFileName.toString).toSet == Set(
+      "a.pcap",
+      "b.pcap.gz"
+    ))
   }
 
   test("flows: of exports by themselves and within captures") {
@@ -102,7 +105,8 @@ class LftaSourceSuite extends AnyFunSuite with LftaSession {
       Row(95L, flows.map(_.packets.toLong).sum, flows.map(_.octets.toLong).sum, flows.map(_.sport).min)
     assert(totals(read(exported)) == expected)
     assert(totals(read(file("export.gz/a.nf5.gz", gzip(Files.readAllBytes(Paths.get(exported)))))) == expected)
-    val datagrams = TestCaptures.v5(flows).map(d => TestPacket(1700000000000000L, "10.9.9.9", "10.0.0.1", 17, 5555, 2055, d))
+    val datagrams =
+      TestCaptures.v5(flows).map(d => TestPacket(1700000000000000L, "10.9.9.9", "10.0.0.1", 17, 5555, 2055, d))
     val carried = file("carried/a.pcap", TestCaptures.pcap(datagrams ++ packets.filter(_.dport != 2055)))
     val within = read(carried, "records" -> "flows", "addresses" -> "string")
     assert(totals(within) == expected)
@@ -111,7 +115,9 @@ class LftaSourceSuite extends AnyFunSuite with LftaSession {
     counted.collect()
     val m = metrics(counted)
     assert(m("packets") == datagrams.size + packets.count(_.dport != 2055) && m("flows") == 95)
-    assert(m("packets") == m("decoded") + m("malformed") + m("skipped") && m("skipped") == packets.count(_.dport != 2055))
+    assert(
+      m("packets") == m("decoded") + m("malformed") + m("skipped") && m("skipped") == packets.count(_.dport != 2055)
+    )
     assert(read(carried, "records" -> "flows", "ports" -> "9995, 4739").count() == 0)
     assert(read(carried).count() == datagrams.size + packets.count(_.dport != 2055))
     // A datagram that the capture cut off, and the first fragment of one, are told.
@@ -129,7 +135,12 @@ class LftaSourceSuite extends AnyFunSuite with LftaSession {
     assert(!dropped.schema.fieldNames.contains("_malformed"))
     assert(dropped.count() == 300 - damagedPackets && dropped.select("time").collect().length == 300 - damagedPackets)
     assert(dropped.collect().length == 300 - damagedPackets)
-    Seq[org.apache.spark.sql.DataFrame => Any](_.count(), _.select("caplen").collect(), _.collect(), _.where("prot = 6").count())
+    Seq[org.apache.spark.sql.DataFrame => Any](
+      _.count(),
+      _.select("caplen").collect(),
+      _.collect(),
+      _.where("prot = 6").count()
+    )
       .foreach { action =>
         val e = intercept[Exception](action(read(damaged, "mode" -> "failfast")))
         assert(messages(e).matches("(?s).*damaged/a\\.pcap, byte \\d+: .*mode.*"), messages(e))

@@ -34,7 +34,10 @@ class SharedLftaSuite extends AnyFunSuite with PluginSession {
     assert(scans(df).forall(_.aggregate.isEmpty))
     val read = collectWithSubqueries(df.queryExecution.executedPlan) { case b: BatchScanExec => b }
     val copies = collectWithSubqueries(df.queryExecution.executedPlan) { case r: ReusedExchangeExec => r }.size
-    assert(read.map(_.metrics("packets").value).sum == 6000, s"${read.size} scans, $copies reused\n${df.queryExecution}")
+    assert(
+      read.map(_.metrics("packets").value).sum == 6000,
+      s"${read.size} scans, $copies reused\n${df.queryExecution}"
+    )
     ()
   }
 
@@ -43,7 +46,8 @@ class SharedLftaSuite extends AnyFunSuite with PluginSession {
       |UNION ALL SELECT 'b', CAST(dstport AS STRING), count(*), sum(payload_length) FROM packets GROUP BY dstport
       |UNION ALL SELECT 'c', concat(srcport, dstport), count(srcport), max(length) FROM packets
       |  GROUP BY srcport, dstport""".stripMargin
-  private val cube = "SELECT srcip, dstip, dstport, count(*), sum(length), min(time) FROM packets GROUP BY CUBE (srcip, dstip, dstport)"
+  private val cube =
+    "SELECT srcip, dstip, dstport, count(*), sum(length), min(time) FROM packets GROUP BY CUBE (srcip, dstip, dstport)"
 
   test("a union of groupings, and a cube: one pass") {
     Seq("true", "false").foreach { batches =>
@@ -82,7 +86,10 @@ class SharedLftaSuite extends AnyFunSuite with PluginSession {
   test("a single grouping is the readers'") {
     val df = spark.sql("SELECT srcip, count(*), sum(length) FROM packets GROUP BY srcip")
     assert(!isShared(df) && scans(df).forall(_.aggregate.isDefined))
-    assertRows(df.collect().toSeq, plain(spark.sql("SELECT srcip, count(*), sum(length) FROM packets GROUP BY srcip").collect().toSeq))
+    assertRows(
+      df.collect().toSeq,
+      plain(spark.sql("SELECT srcip, count(*), sum(length) FROM packets GROUP BY srcip").collect().toSeq)
+    )
   }
 
   test("with the plugin off, each grouping is the readers'") {

@@ -23,8 +23,12 @@ private[source] abstract class FilesReader[T](files: RecordFiles) extends Partit
  *
  * @param partitions what the paths of files say, behind the columns of the record
  */
-private[source] final class RowReader(files: RecordFiles, columns: Array[RecordColumn], schema: StructType, partitions: Int)
-    extends FilesReader[InternalRow](files) {
+private[source] final class RowReader(
+    files: RecordFiles,
+    columns: Array[RecordColumn],
+    schema: StructType,
+    partitions: Int
+) extends FilesReader[InternalRow](files) {
   private val rows = new RecordRows(columns)
   private val joined = new JoinedRow
   private lazy val projection = UnsafeProjection.create(schema)

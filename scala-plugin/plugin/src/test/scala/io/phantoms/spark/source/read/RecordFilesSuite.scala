@@ -84,7 +84,8 @@ class RecordFilesSuite extends AnyFunSuite {
         val at = parts("a")
         sc.parallelize(Seq(1), 1).foreach { _ =>
           val never = new Condition.Always(Condition.FALSE)
-          val files = new RecordFiles(at, new Endless, never, Long.MaxValue, SkippedFiles(missing = true, corrupt = true))
+          val files =
+            new RecordFiles(at, new Endless, never, Long.MaxValue, SkippedFiles(missing = true, corrupt = true))
           val _ = files.next()
         }
       }
