@@ -98,8 +98,10 @@ def network(address: int, mask: int) -> int:
 
 
 V5 = struct.Struct(">iiiHHIIIIHHxBBBHHBBxx")
-V5_NAMES = """srcaddr dstaddr nexthop input output packets octets first last srcport dstport tcp_flags prot tos
-              src_as dst_as src_mask dst_mask""".split()
+V5_NAMES = (
+    "srcaddr dstaddr nexthop input output packets octets first last srcport dstport tcp_flags prot tos "
+    "src_as dst_as src_mask dst_mask"
+)
 
 
 def datagram(payload: bytes) -> Iterator[dict[str, Any]]:
@@ -108,7 +110,7 @@ def datagram(payload: bytes) -> Iterator[dict[str, Any]]:
     assert (version, sampling, len(payload)) == (5, 0, 24 + 48 * count)
     now = seconds * 1000 + nanos // 1_000_000
     for i in range(count):
-        flow = dict(zip(V5_NAMES, V5.unpack_from(payload, 24 + 48 * i), strict=True))
+        flow = dict(zip(V5_NAMES.split(), V5.unpack_from(payload, 24 + 48 * i), strict=True))
         for end in ("first", "last"):
             flow[end] = (now - ((uptime - flow[end]) & 0xFFFFFFFF)) * 1000
         for side in ("src", "dst"):

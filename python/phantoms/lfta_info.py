@@ -6,30 +6,35 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from phantoms.errors import PhantomsError
+from phantoms.lfta_options import DEFAULT_PORTS
 from phantoms.session import find_jar
 
 MAIN = "io.phantoms.spark.source.LftaInfo"
 
 
-def info(*paths: str | os.PathLike[str]) -> list[dict[str, Any]]:
+def info(*paths: str | os.PathLike[str], ports: Sequence[int] = DEFAULT_PORTS) -> list[dict[str, Any]]:
     """Read files to their ends and tell what is in them.
 
     Parameters
     ----------
     *paths : str or path
         Captures and flow exports on this machine; plain, gzip or zstd. Of a directory the files in it.
+    ports : sequence of int, optional
+        UDP ports of collectors: datagrams to them in a capture are looked into.
 
     Returns
     -------
     list of dict
-        For each file: ``file``, ``bytes``, ``compression``, ``kind`` (``capture``, ``export``, ``empty``, or None with
-        an ``error``), ``format``, ``counters``, ``interfaces`` of a capture, ``templates`` of an export, and
-        ``problems``: what could not be decoded, how often, and where first.
+        For each file: ``file``, ``bytes``, ``compression``, ``kind`` (``capture``, ``export``, ``empty``, or None for
+        a file that is none of these), ``format``, ``error``; ``packets`` of a capture with its ``interfaces``, and
+        ``flows`` with their ``templates`` (None where there are none). Either has ``counters``, and ``problems``: what
+        could not be decoded, how often, and where first.
 
     Raises
     ------
@@ -37,7 +42,8 @@ def info(*paths: str | os.PathLike[str]) -> list[dict[str, Any]]:
         ``BAD_ARGUMENT`` if there is no such file; ``MISSING_JAR`` or ``UNSUPPORTED_SPARK`` as for
         `phantoms.configure`; ``MISSING_JAVA`` if there is no ``java``.
     """
-    found: list[dict[str, Any]] = json.loads(run_main([str(f) for p in paths for f in _files(Path(p))]))["files"]
+    arguments = [",".join(map(str, ports)), *(str(f) for p in paths for f in _files(Path(p)))]
+    found: list[dict[str, Any]] = json.loads(run_main(arguments))["files"]
     return found
 
 
@@ -55,9 +61,8 @@ def _files(path: Path) -> list[Path]:
 
 def run_main(arguments: list[str]) -> str:
     """What the jar's own program prints."""
-    java = _java()
     # Small heaps are enough, and a collector that starts no threads.
-    command = [java, "-XX:+UseSerialGC", "-Xshare:auto", "-cp", _class_path(), MAIN, *arguments]
+    command = [_java(), "-XX:+UseSerialGC", "-Xshare:auto", "-cp", _class_path(), MAIN, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
     if done.returncode != 0:
         said = done.stderr.strip() or f"exit code {done.returncode}"

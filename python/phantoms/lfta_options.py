@@ -32,25 +32,43 @@ class Option:
     meaning: str
 
 
+DEFAULT_PORTS = (2055, 4739, 9995, 9996)
+"""IANA's port of IPFIX, and those that collectors of NetFlow listen on."""
+
 _ALL = (
-    Option("records", "records", "by content", "`packets` or `flows`: what a row is"),
-    Option("addresses", "addresses", "`binary`", "what an address is: `binary` (4 or 16 bytes), `int` or `string`"),
-    Option("mode", "mode", "`PERMISSIVE`", "what becomes of what cannot be decoded: see below"),
+    Option("records", "records", "as the files are", "what a row is: `packets` or `flows`"),
+    Option("addresses", "addresses", "binary", "what an address is: `binary` (4 or 16 bytes), `int` or `string`"),
+    Option("mode", "mode", "PERMISSIVE", "what becomes of what cannot be decoded, see [below](#modes)"),
     Option(
         "column_name_of_corrupt_record",
         "columnNameOfCorruptRecord",
-        "`_malformed`",
-        "the column that says what is wrong with a row, in PERMISSIVE mode",
+        "_malformed",
+        "the column that says what is wrong with a row, in the mode `PERMISSIVE`",
     ),
-    Option("ports", "ports", "`2055,4739,9995,9996`", "UDP ports of collectors: where flow records are in a capture"),
-    Option("max_partition_bytes", "maxPartitionBytes", "Spark's", "about how much of a file one task reads"),
-    Option("tables_memory", "tables.memory", "`1m`", "bytes of a task's tables for aggregates in the reader"),
-    Option("tables_kind", "tables.kind", "`direct`", "how these tables are kept: `direct` or `secondChance`"),
-    Option("flush", "flush", "`lazy`", "when a finished epoch leaves the tables: `lazy` or `eager`"),
-    Option("push_down_aggregate", "pushDownAggregate", "`true`", "whether Spark may have the reader aggregate"),
-    Option("recursive_file_lookup", "recursiveFileLookup", "`false`", "whether directories are read with all below"),
-    Option("path_glob_filter", "pathGlobFilter", "none", "only files whose names match, such as `*.pcap`"),
-    Option("ignore_missing_files", "ignoreMissingFiles", "`false`", "whether files that are gone are passed over"),
+    Option("ports", "ports", ",".join(map(str, DEFAULT_PORTS)), "UDP ports of collectors, for flows within captures"),
+    Option(
+        "max_partition_bytes",
+        "maxPartitionBytes",
+        "spark.sql.files.maxPartitionBytes",
+        "about how many bytes of files a task reads",
+    ),
+    Option("tables_memory", "tables.memory", "1m", "memory of a task's table, where the reader aggregates"),
+    Option("tables_kind", "tables.kind", "secondChance", "how that table makes room: `direct` or `secondChance`"),
+    Option("flush", "flush", "end", "when groups leave it that did not have to make room"),
+    Option("push_down_aggregate", "pushDownAggregate", "true", "whether the reader may aggregate"),
+    Option("columnar", "columnar", "true", "whether the reader hands out batches of columns where it can"),
+    Option("recursive_file_lookup", "recursiveFileLookup", "false", "Spark's: files in directories below, too"),
+    Option("path_glob_filter", "pathGlobFilter", "", "Spark's: only files whose names match, such as `*.pcap`"),
+    Option("ignore_missing_files", "ignoreMissingFiles", "false", "Spark's: files that are gone are passed over"),
+    Option(
+        "ignore_corrupt_files",
+        "ignoreCorruptFiles",
+        "false",
+        "Spark's: what cannot be read of a file is passed over, with a warning in the log",
+    ),
+    Option("modified_before", "modifiedBefore", "", "Spark's: only files that are older than this time"),
+    Option("modified_after", "modifiedAfter", "", "Spark's: only files that are newer than this time"),
+    Option("base_path", "basePath", "", "Spark's: where names of partitions begin"),
 )
 
 OPTIONS: dict[str, Option] = {o.name: o for o in _ALL}

@@ -17,13 +17,18 @@ _VERSIONS = {5: "NetFlow v5", 9: "NetFlow v9", 10: "IPFIX"}
 def text(found: Mapping[str, Any]) -> str:
     """The lines about one file."""
     lines = [f"{found['file']}: {_kind(found)}, {_size(found)}"]
-    for one in found["interfaces"]:
-        lines += _interface(one)
-    for one in found["templates"]:
-        lines += _template(one)
+    if found["packets"]:
+        for one in found["packets"]["interfaces"]:
+            lines += _interface(one)
+        lines += _counts(found["packets"], "packets")
+    if found["flows"]:
+        for one in found["flows"]["templates"]:
+            lines += _template(one)
+        more = found["flows"]["flows_of_more_templates"]
+        lines += [f"  and {more:,} flows of more templates"] if more else []
+        lines += _counts(found["flows"], "packets" if found["packets"] else "datagrams")
     if found["error"]:
         lines.append(f"  error: {found['error']}")
-    lines += _counts(found)
     return "\n".join(lines)
 
 
@@ -80,14 +85,10 @@ def _parts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {n:,}" for name, n in most)
 
 
-def _counts(found: Mapping[str, Any]) -> list[str]:
-    if found["kind"] is None or found["counters"] is None:
-        return []
-    c = found["counters"]
-    what = "packets" if found["kind"] == "capture" else "datagrams"
-    told = [
-        f"{c['packets']:,} {what} = {c['decoded']:,} decoded + {c['malformed']:,} malformed + {c['skipped']:,} skipped"
-    ]
+def _counts(section: Mapping[str, Any], what: str) -> list[str]:
+    c = section["counters"]
+    sum_of = f"{c['decoded']:,} decoded + {c['malformed']:,} malformed + {c['skipped']:,} skipped"
+    told = [f"{c['packets']:,} {what} = {sum_of}"]
     told += [
         f"{c[key]:,} {meaning}"
         for key, meaning in (
@@ -97,7 +98,5 @@ def _counts(found: Mapping[str, Any]) -> list[str]:
         )
         if c[key]
     ]
-    lines = [f"  {'; '.join(told)}"]
-    for p in found["problems"]:
-        lines.append(f"    {p['count']:,} x {p['what']} (first at byte {p['first_offset']:,})")
-    return lines
+    problems = [f"    {p['count']:,} x {p['what']} (first at byte {p['first_offset']:,})" for p in section["problems"]]
+    return [f"  {'; '.join(told)}", *problems]

@@ -89,7 +89,7 @@ def _lfta_info(args: argparse.Namespace) -> int:
     from phantoms import lfta
     from phantoms.lfta_summary import text
 
-    found = lfta.info(*args.files)
+    found = lfta.info(*args.files, **({"ports": args.ports} if args.ports else {}))
     _say(json.dumps(found, indent=2) if args.json else "\n".join(map(text, found)))
     return 2 if any(f["kind"] is None for f in found) else 0
 
@@ -110,6 +110,13 @@ def _rows(text: str) -> int:
     n = int(text.replace("_", ""))
     if n <= 0:
         raise argparse.ArgumentTypeError("must be positive")
+    return n
+
+
+def _port(text: str) -> int:
+    n = int(text)
+    if not 0 < n <= 0xFFFF:
+        raise argparse.ArgumentTypeError("must be from 1 to 65535")
     return n
 
 
@@ -168,6 +175,7 @@ def parser() -> argparse.ArgumentParser:
     what = lfta.add_subparsers(dest="what", required=True)
     info = what.add_parser("info", help="what is in files, per interface and per template, and what cannot be decoded")
     info.add_argument("files", nargs="+", type=Path, metavar="FILE", help="pcap, pcapng, NetFlow v5, v9, IPFIX")
+    info.add_argument("--ports", type=_port, nargs="+", metavar="PORT", help="UDP ports of collectors (2055, ...)")
     info.add_argument("--json", action="store_true", help="print everything as JSON")
     info.set_defaults(run=_lfta_info)
     return top

@@ -5,6 +5,7 @@ import io.phantoms.spark.source.export.Flows;
 import io.phantoms.spark.source.wire.ByteSupply;
 import io.phantoms.spark.source.wire.CaptureFile;
 import io.phantoms.spark.source.wire.CaptureFiles;
+import io.phantoms.spark.source.wire.CaptureReader;
 import io.phantoms.spark.source.wire.Packets;
 import io.phantoms.spark.source.wire.Policy;
 import io.phantoms.spark.source.wire.RecordReader;
@@ -24,18 +25,33 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 
 /**
  * What is in captures and flow exports, as JSON: a program of its own, for which neither Spark nor anything else than this
  * jar is needed (and zstd-jni for files that zstd has compressed).
  *
- * <p>Arguments: files, each of which is read to its end; or {@code --columns}, for the columns of all kinds of records.
+ * <p>Arguments: the UDP ports of collectors, with commas between them, then files, each of which is read to its end; or
+ * {@code --columns}, for the columns of all kinds of records.
  */
 public final class LftaInfo {
   private static final int HEAD = 64;
+  private static final int UDP = 17;
 
-  private LftaInfo() {}
+  private final Path path;
+  private final Set<Integer> ports;
+  private final Map<String, Object> found = new LinkedHashMap<>();
+
+  private LftaInfo(Path path, Set<Integer> ports) {
+    this.path = path;
+    this.ports = ports;
+    for (String key : List.of("file", "bytes", "compression", "kind", "format", "error", "packets", "flows")) {
+      found.put(key, null);
+    }
+    found.put("file", path.toString());
+  }
 
   public static void main(String[] args) {
     PrintStream out = new PrintStream(System.out, true, StandardCharsets.US_ASCII);
@@ -58,70 +74,64 @@ public final class LftaInfo {
     return all;
   }
 
-  private static Map<String, Object> files(String[] paths) {
+  private static Map<String, Object> files(String[] args) {
+    Set<Integer> ports = Arrays.stream(args[0].split(",")).map(Integer::valueOf).collect(Collectors.toSet());
     List<Map<String, Object>> all = new ArrayList<>();
-    for (String path : paths) {
-      all.add(file(Path.of(path)));
+    for (int i = 1; i < args.length; i++) {
+      all.add(new LftaInfo(Path.of(args[i]), ports).read());
     }
     return Map.of("files", all);
   }
 
-  /** What is in one file; what ends the reading of it is told, and what was read before that. */
-  static Map<String, Object> file(Path path) {
-    Map<String, Object> one = new LinkedHashMap<>();
-    for (String key : List.of("file", "bytes", "compression", "kind", "format", "error", "counters")) {
-      one.put(key, null);
-    }
-    for (String key : List.of("interfaces", "templates", "problems")) {
-      one.put(key, List.of());
-    }
-    one.put("file", path.toString());
+  /** Reads the file. An error that ends this is told beside what was read before it. */
+  private Map<String, Object> read() {
     try {
-      one.put("bytes", Files.size(path));
-      read(new Local(path), one);
+      found.put("bytes", Files.size(path));
+      readFile(new Local(path));
     } catch (IOException | RuntimeException | NoClassDefFoundError e) {
-      one.put("error", e instanceof IOException && e.getMessage() != null ? e.getMessage() : e.toString());
+      found.put("error", e instanceof IOException && e.getMessage() != null ? e.getMessage() : e.toString());
     }
-    return one;
+    return found;
   }
 
-  private static void read(Local file, Map<String, Object> one) throws IOException {
-    byte[] head = head(file, one);
+  private void readFile(Local file) throws IOException {
+    byte[] head = head(file);
     if (head.length == 0) {
-      one.put("kind", "empty");
-    } else if (ExportReader.recognises(head, head.length)) {
-      one.put("kind", "export");
-      one.put("format", formatOfExport(head));
-      InfoOfFlows flows = new InfoOfFlows();
-      ByteSupply supply = ByteSupply.decompressed(file.path(), file.open(0));
-      readAll(new ExportReader(file.path(), new SuppliedInput(supply), Policy.PERMISSIVE, all(Flows.COUNT)), flows::add,
-          Flows.FILE_OFFSET, one);
-      one.put("templates", flows.toList());
+      found.put("kind", "empty");
+    } else if (!CaptureFiles.recognises(head, head.length) && ExportReader.recognises(head, head.length)) {
+      found.put("kind", "export");
+      found.put("format", formatOfExport(head));
+      SupplyInput in = new SupplyInput(ByteSupply.decompressed(file.path(), file.open(0)));
+      flows(new ExportReader(file.path(), in, Policy.PERMISSIVE, all(Flows.COUNT)));
     } else {
       // What is no capture either is refused by its reader, which says why.
-      RecordReader reader = CaptureFiles.open(file, 0, Long.MAX_VALUE, Policy.PERMISSIVE, all(Packets.COUNT));
-      one.put("kind", "capture");
-      one.put("format", formatOfCapture(head));
-      InfoOfPackets packets = new InfoOfPackets();
-      readAll(reader, packets::add, Packets.FILE_OFFSET, one);
-      one.put("interfaces", packets.toList());
+      CaptureReader packets = CaptureFiles.open(file, 0, Long.MAX_VALUE, Policy.PERMISSIVE, all(Packets.COUNT));
+      found.put("kind", "capture");
+      found.put("format", formatOfCapture(head));
+      if (packets(packets)) {
+        CaptureReader again = CaptureFiles.open(file, 0, Long.MAX_VALUE, Policy.PERMISSIVE, CaptureDatagrams.wanted());
+        WireCounters counters = new WireCounters();
+        CaptureDatagrams datagrams = new CaptureDatagrams(again, ports, counters);
+        flows(new ExportReader(file.path(), datagrams, counters, Policy.PERMISSIVE, all(Flows.COUNT)));
+      }
     }
   }
 
+  /** All fields, and behind the last one that what is wrong with a record matters. */
   private static boolean[] all(int count) {
-    boolean[] wanted = new boolean[count];
+    boolean[] wanted = new boolean[count + 1];
     Arrays.fill(wanted, true);
     return wanted;
   }
 
-  /** The first bytes, decompressed; and how they were compressed. */
-  private static byte[] head(Local file, Map<String, Object> one) throws IOException {
+  /** The first bytes, decompressed; notes how they were compressed. */
+  private byte[] head(Local file) throws IOException {
     try (InputStream in = file.open(0)) {
       byte[] raw = in.readNBytes(4);
-      if (raw.length >= 2 && raw[0] == 0x1f && (raw[1] & 0xff) == 0x8b) {
-        one.put("compression", "gzip");
+      if (raw.length >= 2 && (raw[0] & 0xff) == 0x1f && (raw[1] & 0xff) == 0x8b) {
+        found.put("compression", "gzip");
       } else if (raw.length == 4 && (raw[0] & 0xff) == 0x28 && (raw[1] & 0xff) == 0xb5) {
-        one.put("compression", "zstd");
+        found.put("compression", "zstd");
       }
     }
     try (ByteSupply supply = ByteSupply.decompressed(file.path(), file.open(0))) {
@@ -146,9 +156,38 @@ public final class LftaInfo {
     return "pcap, " + (nano ? "nanoseconds" : "microseconds") + ", " + (little ? "little" : "big") + "-endian";
   }
 
+  /** Adds up packets; returns whether any may carry flow records. */
+  private boolean packets(CaptureReader reader) throws IOException {
+    InfoOfPackets sums = new InfoOfPackets();
+    Map<String, Object> section = new LinkedHashMap<>();
+    found.put("packets", section);
+    boolean[] exports = new boolean[1];
+    try {
+      readAll(reader, Packets.FILE_OFFSET, section, packet -> {
+        sums.add(packet);
+        exports[0] |= packet.number(Packets.PROT) == UDP && ports.contains((int) packet.number(Packets.DSTPORT));
+      });
+    } finally {
+      section.put("interfaces", sums.toList());
+    }
+    return exports[0];
+  }
+
+  private void flows(ExportReader reader) throws IOException {
+    InfoOfFlows sums = new InfoOfFlows();
+    Map<String, Object> section = new LinkedHashMap<>();
+    found.put("flows", section);
+    try {
+      readAll(reader, Flows.FILE_OFFSET, section, sums::add);
+    } finally {
+      section.put("templates", sums.toList());
+      section.put("flows_of_more_templates", sums.leftOut());
+    }
+  }
+
   /** Reads to the end. What was met is told even if an error ends it. */
-  private static void readAll(RecordReader reader, Consumer<WireRecord> each, int offsetField, Map<String, Object> one)
-      throws IOException {
+  private static void readAll(
+      RecordReader reader, int offsetField, Map<String, Object> section, Consumer<WireRecord> each) throws IOException {
     InfoOfProblems problems = new InfoOfProblems();
     try (reader) {
       while (reader.next()) {
@@ -159,8 +198,8 @@ public final class LftaInfo {
         }
       }
     } finally {
-      one.put("counters", counters(reader.counters()));
-      one.put("problems", problems.toList());
+      section.put("counters", counters(reader.counters()));
+      section.put("problems", problems.toList());
     }
   }
 
@@ -193,43 +232,6 @@ public final class LftaInfo {
     @Override
     public InputStream open(long offset) throws IOException {
       return Channels.newInputStream(FileChannel.open(file).position(offset));
-    }
-  }
-
-  /** Bytes that were decompressed, as a stream. */
-  private static final class SuppliedInput extends InputStream {
-    private final ByteSupply supply;
-
-    SuppliedInput(ByteSupply supply) {
-      this.supply = supply;
-    }
-
-    @Override
-    public int read() throws IOException {
-      byte[] one = new byte[1];
-      return read(one, 0, 1) < 0 ? -1 : one[0] & 0xff;
-    }
-
-    @Override
-    public int read(byte[] to, int from, int length) throws IOException {
-      if (length == 0) {
-        return 0;
-      }
-      if (!supply.ensure(1)) {
-        if (supply.failure() != null) {
-          throw new IOException(supply.name() + ": " + supply.failure());
-        }
-        return -1;
-      }
-      int n = Math.min(length, supply.available());
-      System.arraycopy(supply.buffer(), supply.position(), to, from, n);
-      supply.skip(n);
-      return n;
-    }
-
-    @Override
-    public void close() throws IOException {
-      supply.close();
     }
   }
 }
