@@ -98,5 +98,9 @@ def _counts(section: Mapping[str, Any], what: str) -> list[str]:
         )
         if c[key]
     ]
-    problems = [f"    {p['count']:,} x {p['what']} (first at byte {p['first_offset']:,})" for p in section["problems"]]
-    return [f"  {'; '.join(told)}", *problems]
+    return [f"  {'; '.join(told)}", *map(_problem, section["problems"])]
+
+
+def _problem(one: Mapping[str, Any]) -> str:
+    where = "" if one["first_offset"] is None else f" (first at byte {one['first_offset']:,})"
+    return f"    {one['count']:,} x {one['what']}{where}"

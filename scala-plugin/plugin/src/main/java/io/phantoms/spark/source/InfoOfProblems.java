@@ -14,16 +14,17 @@ final class InfoOfProblems {
 
   private static final class Kind {
     private final String first;
-    private final long offset;
+    private final Long offset;
     private long count;
 
-    Kind(String first, long offset) {
+    Kind(String first, Long offset) {
       this.first = first;
       this.offset = offset;
     }
   }
 
-  void add(String problem, long offset) {
+  /** Adds one; offset is where in the file it was met, null if that is not known. */
+  void add(String problem, Long offset) {
     String kind = problem.replaceAll("\\d+", "#");
     if (kinds.size() >= MOST_KINDS && !kinds.containsKey(kind)) {
       kinds.computeIfAbsent(OTHERS, k -> new Kind(OTHERS, offset)).count++;

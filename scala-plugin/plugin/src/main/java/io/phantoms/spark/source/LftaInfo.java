@@ -101,8 +101,10 @@ public final class LftaInfo {
     } else if (!CaptureFiles.recognises(head, head.length) && ExportReader.recognises(head, head.length)) {
       found.put("kind", "export");
       found.put("format", formatOfExport(head));
-      SupplyInput in = new SupplyInput(ByteSupply.decompressed(file.path(), file.open(0)));
-      flows(new ExportReader(file.path(), in, Policy.PERMISSIVE, all(Flows.COUNT)));
+      ByteSupply supply = ByteSupply.decompressed(file.path(), file.open(0));
+      boolean[] wanted = all(Flows.COUNT);
+      ExportReader flows = new ExportReader(file.path(), new SupplyInput(supply), Policy.PERMISSIVE, wanted);
+      flows(new CutExport(flows, supply, Policy.PERMISSIVE));
     } else {
       // What is no capture either is refused by its reader, which says why.
       CaptureReader packets = CaptureFiles.open(file, 0, Long.MAX_VALUE, Policy.PERMISSIVE, all(Packets.COUNT));
@@ -173,7 +175,7 @@ public final class LftaInfo {
     return exports[0];
   }
 
-  private void flows(ExportReader reader) throws IOException {
+  private void flows(RecordReader reader) throws IOException {
     InfoOfFlows sums = new InfoOfFlows();
     Map<String, Object> section = new LinkedHashMap<>();
     found.put("flows", section);
@@ -194,7 +196,7 @@ public final class LftaInfo {
         WireRecord record = reader.record();
         each.accept(record);
         if (record.problem() != null) {
-          problems.add(record.problem(), record.number(offsetField));
+          problems.add(record.problem(), record.isNull(offsetField) ? null : record.number(offsetField));
         }
       }
     } finally {
