@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import phantoms
+from conftest import LOCAL
 from phantoms import PhantomsError, lfta
 from phantoms.lab.data import DATASETS, captures, generate
 from phantoms.lab.reports import NFC22, union
@@ -146,19 +148,27 @@ CONNECT = """
 import json, sys
 from pyspark.sql import SparkSession, functions as F
 from phantoms import lfta
-spark = SparkSession.builder.remote("local[2]").config("spark.jars", sys.argv[2]).getOrCreate()
-df = lfta.read(spark, sys.argv[1], addresses="string")
+builder = SparkSession.builder.remote("local[2]")
+for key, value in json.loads(sys.argv[1]).items():
+    builder = builder.config(key, value)
+spark = builder.getOrCreate()
+df = lfta.read(spark, [sys.argv[2]], addresses="string")
 rows = df.groupBy("prot").agg(F.count("*").alias("packets")).orderBy("prot").collect()
-print(json.dumps({"connect": "connect" in type(df).__module__, "rows": [list(r) for r in rows]}))
+print(json.dumps({"module": type(df).__module__, "rows": [list(r) for r in rows], "first": df.columns[0]}))
+spark.stop()
 """
 
 
-def test_with_spark_connect(python: Callable[..., Any], made: Path, jar: Path, tmp_path: Path) -> None:
-    pytest.importorskip("grpc")
-    script = tmp_path / "job.py"
-    script.write_text(CONNECT)
-    done = python(str(script), str(made / "capture"), str(jar), cwd=tmp_path)
+@pytest.mark.skipif(importlib.util.find_spec("grpc") is None, reason="Spark Connect's client is not installed")
+def test_from_connect(python: Callable[..., Any], made: Path, jar: Path) -> None:
+    # The jar alone: the source needs no extension.
+    confs = {k: v for k, v in LOCAL.items() if k != "spark.master" and not k.startswith("spark.phantoms.")}
+    done = python("-c", CONNECT, json.dumps(confs | {"spark.jars": str(jar)}), str(made / "capture"))
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.strip().splitlines()[-1])
-    prots = truth("packets", PACKETS, captures.as_captured)["prot"].value_counts().to_pylist()
-    assert found == {"connect": True, "rows": sorted([p["values"], p["counts"]] for p in prots)}
+    counts = truth("packets", PACKETS, captures.as_captured)["prot"].value_counts().to_pylist()
+    assert found == {
+        "module": "pyspark.sql.connect.dataframe",
+        "rows": sorted([c["values"], c["counts"]] for c in counts),
+        "first": "time",
+    }

@@ -97,8 +97,16 @@ def test_text_of_the_command(made: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_json_of_the_command(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["lfta", "info", "--json", "--ports", "2055", "--", str(made / "flows.pcap")]) == 0
+    assert main(["lfta", "info", "--json", "--ports", "2055", str(made / "flows.pcap")]) == 0
     assert json.loads(capsys.readouterr().out) == lfta.info(made / "flows.pcap", ports=[2055])
+
+
+@pytest.mark.parametrize("ports", ["0", "2055,70000", "netflow"])
+def test_what_is_no_port(ports: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as e:
+        main(["lfta", "info", "--ports", ports, "x"])
+    assert e.value.code == 2
+    assert "--ports" in capsys.readouterr().err
 
 
 def test_a_directory_of_mixed_things(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

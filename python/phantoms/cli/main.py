@@ -113,11 +113,11 @@ def _rows(text: str) -> int:
     return n
 
 
-def _port(text: str) -> int:
-    n = int(text)
-    if not 0 < n <= 0xFFFF:
+def _ports(text: str) -> list[int]:
+    ports = [int(port) for port in text.split(",")]
+    if not all(0 < port <= 0xFFFF for port in ports):
         raise argparse.ArgumentTypeError("must be from 1 to 65535")
-    return n
+    return ports
 
 
 def _pair(text: str) -> str:
@@ -175,7 +175,7 @@ def parser() -> argparse.ArgumentParser:
     what = lfta.add_subparsers(dest="what", required=True)
     info = what.add_parser("info", help="what is in files, per interface and per template, and what cannot be decoded")
     info.add_argument("files", nargs="+", type=Path, metavar="FILE", help="pcap, pcapng, NetFlow v5, v9, IPFIX")
-    info.add_argument("--ports", type=_port, nargs="+", metavar="PORT", help="UDP ports of collectors (2055, ...)")
+    info.add_argument("--ports", type=_ports, metavar="PORT,...", help="UDP ports of collectors (2055,4739,9995,9996)")
     info.add_argument("--json", action="store_true", help="print everything as JSON")
     info.set_defaults(run=_lfta_info)
     return top
