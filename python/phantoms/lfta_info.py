@@ -18,7 +18,7 @@ from phantoms.session import find_jar
 MAIN = "io.phantoms.spark.source.LftaInfo"
 
 
-def info(*paths: str | os.PathLike[str], ports: Sequence[int] = DEFAULT_PORTS) -> list[dict[str, Any]]:
+def info(*paths: str | os.PathLike[str], ports: Sequence[int] | None = None) -> list[dict[str, Any]]:
     """Read files to their ends and tell what is in them.
 
     Parameters
@@ -26,7 +26,7 @@ def info(*paths: str | os.PathLike[str], ports: Sequence[int] = DEFAULT_PORTS) -
     *paths : str or path
         Captures and flow exports on this machine; plain, gzip or zstd. Of a directory the files in it.
     ports : sequence of int, optional
-        UDP ports of collectors: datagrams to them in a capture are looked into.
+        UDP ports of collectors: datagrams to them in a capture are looked into; as the option's default if omitted.
 
     Returns
     -------
@@ -42,7 +42,7 @@ def info(*paths: str | os.PathLike[str], ports: Sequence[int] = DEFAULT_PORTS) -
         ``BAD_ARGUMENT`` if there is no such file; ``MISSING_JAR`` or ``UNSUPPORTED_SPARK`` as for
         `phantoms.configure`; ``MISSING_JAVA`` if there is no ``java``.
     """
-    arguments = [",".join(map(str, ports)), *(str(f) for p in paths for f in _files(Path(p)))]
+    arguments = [",".join(map(str, ports or DEFAULT_PORTS)), *(str(f) for p in paths for f in _files(Path(p)))]
     found: list[dict[str, Any]] = json.loads(run_main(arguments))["files"]
     return found
 

@@ -89,9 +89,9 @@ def _lfta_info(args: argparse.Namespace) -> int:
     from phantoms import lfta
     from phantoms.lfta_summary import text
 
-    found = lfta.info(*args.files, **({"ports": args.ports} if args.ports else {}))
+    found = lfta.info(*args.files, ports=args.ports)
     _say(json.dumps(found, indent=2) if args.json else "\n".join(map(text, found)))
-    return 2 if any(f["kind"] is None for f in found) else 0
+    return 2 if any(f["error"] for f in found) else 0
 
 
 def _say(line: str) -> None:
