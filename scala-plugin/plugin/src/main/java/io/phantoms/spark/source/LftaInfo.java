@@ -30,8 +30,7 @@ import java.util.function.Consumer;
 import java.util.stream.Collectors;
 
 /**
- * What is in captures and flow exports, as JSON: a program of its own, for which neither Spark nor anything else than this
- * jar is needed (and zstd-jni for files that zstd has compressed).
+ * What is in captures and flow exports, as JSON: a program of its own, which needs no Spark, but this jar and zstd-jni.
  *
  * <p>Arguments: the UDP ports of collectors, with commas between them, then files, each of which is read to its end; or
  * {@code --columns}, for the columns of all kinds of records.
