@@ -27,6 +27,7 @@ def test_what_is_sent_is_received(spark: SparkSession) -> None:
     assert flows.isStreaming
     query = flows.writeStream.format("memory").queryName("received").start()
     try:
+        query.processAllAvailable()  # the port is open then
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
             for datagram in sent:
                 out.sendto(datagram, ("127.0.0.1", port))
