@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
+import re
 import shutil
+import subprocess
 from collections import Counter
 from collections.abc import Hashable, Iterable
 from dataclasses import asdict, dataclass, field
@@ -66,6 +70,20 @@ class Findings:
 
     def to_list(self) -> list[dict[str, Any]]:
         return [asdict(a) for a in self.all]
+
+
+def versions() -> dict[str, str]:
+    """The versions of the tools that are installed, as they tell them."""
+    found = {}
+    for program, flag in (("tshark", "--version"), ("softflowd", "-h"), ("nfdump", "-V"), ("pmacctd", "-V"),
+                          ("tcpreplay", "-V")):  # fmt: skip
+        if shutil.which(program) is not None:
+            said = subprocess.run([program, flag], capture_output=True, text=True, check=False)
+            number = re.search(r"\d+\.\d+(\.\d+)*", said.stdout + said.stderr)
+            found[program] = number[0] if number else "unknown"
+    if importlib.util.find_spec("scapy") is not None:
+        found["scapy"] = str(importlib.import_module("scapy").__version__)
+    return found
 
 
 def missing(*programs: str) -> str:

@@ -23,7 +23,7 @@ import pyarrow as pa
 import shapes
 import shark
 import speed
-from agreement import Findings, missing
+from agreement import Findings, missing, versions
 from collector import write_capture, write_file
 from ours import Reader
 from pyspark.sql import SparkSession
@@ -262,7 +262,8 @@ def main() -> int:
             )
     found = tools.findings
     if args.json:
-        result = {"spark": spark.version, "packets": args.packets, "comparisons": found.to_list(), "speed": times}
+        result = {"spark": spark.version, "tools": versions(), "packets": args.packets, "speed": times}
+        result["comparisons"] = found.to_list()
         args.json.write_text(json.dumps(result, indent=1) + "\n")
     spark.stop()
     compared = [a for a in found.all if a.differing is not None]
