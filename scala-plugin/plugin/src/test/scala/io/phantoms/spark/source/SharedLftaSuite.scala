@@ -35,6 +35,7 @@ class SharedLftaSuite extends AnyFunSuite with PluginSession {
     val read = collectWithSubqueries(df.queryExecution.executedPlan) { case b: BatchScanExec => b }
     val copies = collectWithSubqueries(df.queryExecution.executedPlan) { case r: ReusedExchangeExec => r }.size
     assert(read.map(_.metrics("packets").value).sum == 6000, s"${read.size} scans, $copies reused\n${df.queryExecution}")
+    ()
   }
 
   private val union =
