@@ -11,8 +11,9 @@ POINTS ?=
 RESUME ?=
 QUERIES ?= 500
 SF ?= 1
+PACKETS ?= 100000
 
-.PHONY: demo bench tpcds bench-alone bench-tables bench-encodings bench-chooser sweep papers papers-smap papers-trees papers-windows test test-long soak test-delta \
+.PHONY: demo bench tpcds bench-alone bench-tables bench-encodings bench-chooser sweep papers papers-smap papers-trees papers-windows test test-long soak test-delta lfta-tools docs-lfta \
   lint-scala test-scala test-python lint jar docs-conf clean help
 
 help:
@@ -33,7 +34,8 @@ help:
 	@echo "make test-long                      the same with every combination of settings and ten times the random queries"
 	@echo "make soak [QUERIES=500]             different queries in a driver of 1 GiB: what stays in memory"
 	@echo "make test-delta                     Delta Lake and the plugin in one session (downloads Delta)"
-	@echo "make jar | docs-conf | clean"
+	@echo "make lfta-tools [PACKETS=100000]    captures and flow exports beside scapy, tshark, softflowd, nfdump, pmacct, tcpreplay"
+	@echo "make jar | docs-conf | docs-lfta | clean"
 
 # The editable install runs the build hook, which builds the jar.
 $(VENV)/.run: pyproject.toml
@@ -131,6 +133,15 @@ soak: $(VENV)/.dev jar
 # Delta Lake and the plugin in one session; downloads Delta with Maven.
 test-delta: $(VENV)/.dev jar
 	PHANTOMS_TEST_DELTA=1 $(PY) -m pytest tests/test_delta.py
+
+# Debian's tools that are not installed are left out, and named: apt-get install tshark softflowd nfdump pmacct tcpreplay
+lfta-tools: $(VENV)/.dev jar
+	$(PY) -m pip install --quiet --disable-pip-version-check scapy
+	$(PY) benchmarks/lfta/tools.py --packets $(PACKETS) --json benchmarks/results/lfta-tools.json
+
+# The columns of captures and flow exports, as the readers have them.
+docs-lfta: $(VENV)/.dev jar
+	PYTHONPATH=python $(PY) tests/lfta_docs.py
 
 docs-conf:
 	./build/sbt "plugin/Test/runMain io.phantoms.spark.conf.ConfDocs docs/configuration.md"

@@ -8,7 +8,7 @@ Nothing else changes: DataFrames and SQL with GROUPING SETS, CUBE, ROLLUP or uni
 that pays. `explain` and `why_not` tell what happened.
 """
 
-from phantoms import stats
+from phantoms import lfta, stats
 from phantoms._version import __version__
 from phantoms.calibration import Calibration, calibrate, load_calibration
 from phantoms.errors import PhantomsError
@@ -31,6 +31,7 @@ __all__ = [
     "explain",
     "is_active",
     "last_execution",
+    "lfta",
     "load_calibration",
     "plan",
     "stats",

@@ -1,4 +1,4 @@
-"""``phantoms``: demo, data, bench, plan, calibrate."""
+"""``phantoms``: demo, data, bench, plan, calibrate, lfta."""
 
 from __future__ import annotations
 
@@ -85,6 +85,15 @@ def _calibrate(args: argparse.Namespace) -> int:
     return 0
 
 
+def _lfta_info(args: argparse.Namespace) -> int:
+    from phantoms import lfta
+    from phantoms.lfta_summary import text
+
+    found = lfta.info(*args.files, ports=args.ports)
+    _say(json.dumps(found, indent=2) if args.json else "\n".join(map(text, found)))
+    return 2 if any(f["error"] for f in found) else 0
+
+
 def _say(line: str) -> None:
     print(line, flush=True)
 
@@ -102,6 +111,13 @@ def _rows(text: str) -> int:
     if n <= 0:
         raise argparse.ArgumentTypeError("must be positive")
     return n
+
+
+def _ports(text: str) -> list[int]:
+    ports = [int(port) for port in text.split(",")]
+    if not all(0 < port <= 0xFFFF for port in ports):
+        raise argparse.ArgumentTypeError("must be from 1 to 65535")
+    return ports
 
 
 def _pair(text: str) -> str:
@@ -123,8 +139,8 @@ def parser() -> argparse.ArgumentParser:
     demo.set_defaults(run=_demo)
 
     data = commands.add_parser("data", help="generate the data of the demo, the benchmarks and the README")
-    data.add_argument("name", help="flows, packets, trades, sweep-10 and the like")
-    data.add_argument("directory", type=Path, metavar="DIR", help="the folder of Parquet files to make")
+    data.add_argument("name", help="flows, packets, trades, capture, export, sweep-10 and the like")
+    data.add_argument("directory", type=Path, metavar="DIR", help="the folder of files to make")
     data.add_argument("--rows", type=_rows, help="rows (the data set's own number)")
     data.add_argument("--seed", type=int, default=7, help="the same seed gives the same rows (7)")
     data.set_defaults(run=_data)
@@ -154,6 +170,14 @@ def parser() -> argparse.ArgumentParser:
         "--json", type=Path, metavar="FILE", help="write the result, as spark.phantoms.machine reads it"
     )
     calibrate.set_defaults(run=_calibrate)
+
+    lfta = commands.add_parser("lfta", help="captures and flow exports")
+    what = lfta.add_subparsers(dest="what", required=True)
+    info = what.add_parser("info", help="what is in files, per interface and per template, and what cannot be decoded")
+    info.add_argument("files", nargs="+", type=Path, metavar="FILE", help="pcap, pcapng, NetFlow v5, v9, IPFIX")
+    info.add_argument("--ports", type=_ports, metavar="PORT,...", help="UDP ports of collectors (2055,4739,9995,9996)")
+    info.add_argument("--json", action="store_true", help="print everything as JSON")
+    info.set_defaults(run=_lfta_info)
     return top
 
 

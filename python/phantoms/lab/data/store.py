@@ -1,4 +1,4 @@
-"""The cache of generated data sets: one directory of Parquet files per (name, rows, seed, generator version)."""
+"""The cache of generated data sets: one directory of files per (name, rows, seed, generator version)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,16 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from phantoms.lab.data import flows, packets, sweep, trades
+from phantoms.lab.data import captures, flows, packets, sweep, trades
 
 GENERATOR_VERSION = 1
 """Raised whenever a generator's output changes, so that no stale cache is read."""
 
 ROW_GROUP_ROWS = 1 << 20
+
+
+def _write_parquet(table: pa.Table, path: Path, _: int) -> None:
+    pq.write_table(table, path, row_group_size=ROW_GROUP_ROWS, compression="snappy")
 
 
 @dataclass(frozen=True)
@@ -36,13 +40,21 @@ class Dataset:
         ``tables(rows, seed)`` yields the Arrow tables of the data set, one per file, in file order.
     description : str
         The shape in one sentence.
+    suffix : str
+        How its files' names end.
+    write : callable
+        ``write(table, path, written)`` writes one file; so many rows are in the files before it.
     """
 
     name: str
     default_rows: int
     tables: Callable[[int, int], Iterator[pa.Table]]
     description: str
+    suffix: str = ".parquet"
+    write: Callable[[pa.Table, Path, int], None] = _write_parquet
 
+
+CAPTURE_ROWS = 10_000_000
 
 DATASETS: dict[str, Dataset] = {
     d.name: d
@@ -51,6 +63,18 @@ DATASETS: dict[str, Dataset] = {
         Dataset("packets", packets.DEFAULT_ROWS, packets.tables, "packet headers of Pareto flows between Zipf hosts"),
         Dataset("trades", trades.DEFAULT_ROWS, trades.hour, "an hour of stock trades of 6000 Zipf symbols"),
         Dataset("trades-days", trades.DEFAULT_ROWS, trades.days, "the same over three days"),
+        Dataset("capture", CAPTURE_ROWS, packets.tables, "the packets as pcap files", ".pcap", captures.write_capture),
+        Dataset(
+            "export", flows.DEFAULT_ROWS, flows.tables, "the flows as NetFlow v5 exports", ".nf5", captures.write_export
+        ),
+        Dataset(
+            "export-capture",
+            flows.DEFAULT_ROWS,
+            flows.tables,
+            "the flows as captured NetFlow v5 datagrams",
+            ".pcap",
+            captures.write_export_capture,
+        ),
         *(
             Dataset(
                 sweep.name(p), sweep.DEFAULT_ROWS, partial(sweep.tables, p), f"8 keys, {p:g} % as many groups as rows"
@@ -78,7 +102,7 @@ def ensure(
     Parameters
     ----------
     name : str
-        ``"flows"``, ``"packets"``, ``"trades"``, or ``"sweep-10"`` and the like: see `DATASETS`.
+        ``"flows"``, ``"packets"``, ``"trades"``, ``"capture"``, or ``"sweep-10"`` and the like: see `DATASETS`.
     rows : int, optional
         Number of records; the data set's own default if omitted.
     seed : int
@@ -91,7 +115,7 @@ def ensure(
     Returns
     -------
     Path
-        A directory of Parquet files.
+        A directory of Parquet files, or of what the data set is written as.
 
     Raises
     ------
@@ -125,7 +149,7 @@ def generate(
     name, rows, seed, log
         As for `ensure`.
     target : Path
-        The directory of Parquet files to make.
+        The directory of files to make.
 
     Raises
     ------
@@ -142,9 +166,10 @@ def generate(
     partial.mkdir(parents=True)
     try:
         written = 0
-        for i, table in enumerate(DATASETS[name].tables(count, seed)):
-            path = partial / f"part-{i:05d}.parquet"
-            pq.write_table(table, path, row_group_size=ROW_GROUP_ROWS, compression="snappy")
+        dataset = DATASETS[name]
+        for i, table in enumerate(dataset.tables(count, seed)):
+            path = partial / f"part-{i:05d}{dataset.suffix}"
+            dataset.write(table, path, written)
             written += table.num_rows
         if written != count:
             raise AssertionError(f"generator of {name} made {written} rows, not {count}")
