@@ -13,7 +13,7 @@ QUERIES ?= 500
 SF ?= 1
 PACKETS ?= 100000
 
-.PHONY: demo bench tpcds bench-alone bench-tables bench-encodings bench-chooser sweep papers papers-smap papers-trees papers-windows test test-long soak test-delta lfta-tools docs-lfta \
+.PHONY: demo bench tpcds bench-alone bench-lfta bench-tables bench-encodings bench-chooser sweep papers papers-smap papers-trees papers-windows test test-long soak test-delta lfta-tools docs-lfta \
   lint-scala test-scala test-python lint jar docs-conf clean help
 
 help:
@@ -24,6 +24,7 @@ help:
 	@echo "make sweep [SWEEP_ROWS=2000000] [POINTS='16@1 64@'] [RESUME=1]"
 	@echo "                                    plain Spark and plugin, 2 to 64 sets, coarse to fine"
 	@echo "make bench-alone                    one tumbling window or one filter, left alone: what looking at them costs"
+	@echo "make bench-lfta                     reports from captures and flow exports, beside the same rows as Parquet"
 	@echo "make tpcds [SF=1]                   TPC-DS: grouping sets and aggregates in several places, plain Spark and plugin by turns"
 	@echo "make papers                         the papers' figures and tables, recomputed"
 	@echo "make bench-tables [FULL=full]       what a row costs in the tables, beside plain arrays"
@@ -70,6 +71,10 @@ tpcds: $(VENV)/.dev jar
 # Queries that are left alone.
 bench-alone: $(VENV)/.dev jar
 	$(PY) -m phantoms.lab.benchmark.alone --json benchmarks/results/alone.json
+
+# Reports straight from captures and flow exports, beside the same rows as Parquet.
+bench-lfta: $(VENV)/.dev jar
+	$(PY) -m phantoms.lab.benchmark.captures --repeat $(REPEAT) --json benchmarks/results/lfta.json
 
 # The tables alone, without Spark around them.
 bench-tables:

@@ -1,0 +1,231 @@
+"""Reports straight from captures and flow exports, beside the same rows as Parquet.
+
+SMAP's four groupings of packets, over a capture: with the plugin (one pass, phantoms behind the decoder), with the
+reader's own tables (each grouping reads the capture, and its readers aggregate), without either, and over Parquet. The
+22 reports of flow records, from NetFlow v5 datagrams in a capture and one after another in files. All forms of a
+workload have to give the same answer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from phantoms import lfta
+from phantoms.lab.benchmark.session import noop, open_session, require_repeat, require_shared, settle, switch
+from phantoms.lab.data import ensure
+from phantoms.lab.reports import NFC22, SMAP4, Workload, union
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+PACKETS = 10_000_000
+FLOWS = 3_000_000
+
+_CHECK = "count(*) AS n, sum(hash(*)) AS h"
+
+
+@dataclass(frozen=True)
+class Form:
+    """A way to answer a workload; names that begin with ``plugin_`` have the plugin on."""
+
+    name: str
+    query: Callable[[], DataFrame]
+
+
+def _parquet(spark: SparkSession, df: DataFrame, name: str) -> str:
+    """Write the rows of a source once as Parquet, and name a view of them."""
+    # Whoever writes it deletes it: what is decoded may change from one commit to the next.
+    folder = Path(tempfile.mkdtemp(prefix="phantoms-")) / name
+    df.write.parquet(str(folder))
+    spark.read.parquet(str(folder)).createOrReplaceTempView(name)
+    return name
+
+
+def _view(df: DataFrame, name: str) -> str:
+    df.createOrReplaceTempView(name)
+    return name
+
+
+def smap4_forms(spark: SparkSession, capture: Path) -> list[Form]:
+    """The forms of SMAP's query set; ``length`` is that of the frame."""
+    read = lfta.read(spark, capture, addresses="int")
+    rows = lfta.read(spark, capture, addresses="int", push_down_aggregate=False)
+    columns = [*SMAP4.keys, "length"]
+    parquet = _parquet(spark, read.select(columns), "packets_parquet")
+    tables, plain = _view(read, "packets_tables"), _view(rows, "packets_rows")
+
+    def reports(view: str) -> Callable[[], DataFrame]:
+        return lambda: spark.sql(union(SMAP4, view))
+
+    return [
+        Form("plugin_lfta", reports(tables)),
+        Form("lfta_tables", reports(tables)),
+        Form("lfta_rows", reports(plain)),
+        Form("parquet", reports(parquet)),
+        Form("plugin_parquet", reports(parquet)),
+        Form("decoding", lambda: rows.select(columns)),
+    ]
+
+
+def nfc22_forms(spark: SparkSession, capture: Path, export: Path) -> list[Form]:
+    """The forms of the 22 reports."""
+    columns = list(NFC22.columns)
+    captured = lfta.read(spark, capture, records="flows", addresses="int")
+    exported = lfta.read(spark, export, addresses="int")
+    parquet = _parquet(spark, captured.select(columns), "flows_parquet")
+    in_capture, in_export = _view(captured, "flows_capture"), _view(exported, "flows_export")
+
+    def reports(view: str) -> Callable[[], DataFrame]:
+        return lambda: spark.sql(union(NFC22, view))
+
+    return [
+        Form("plugin_capture", reports(in_capture)),
+        Form("plugin_export", reports(in_export)),
+        Form("plugin_parquet", reports(parquet)),
+        Form("parquet", reports(parquet)),
+        Form("decoding", lambda: captured.select(columns)),
+        Form("decoding_export", lambda: exported.select(columns)),
+    ]
+
+
+def _number(text: str) -> int:
+    """A metric as the UI shows it: a total, or one with its distribution on a line of its own."""
+    found = re.search(r"[\d,]+", text.split("\n")[-1])
+    return int(found.group().replace(",", "")) if found else 0
+
+
+def leaving_rows(spark: SparkSession) -> int:
+    """Rows that left the map side's first operators in the last execution: readers, or the plugin's tables."""
+    spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
+    store: Any = spark._jsparkSession.sharedState().statusStore()
+    execution = store.executionsList().last().executionId()
+    values, nodes = store.executionMetrics(execution), store.planGraph(execution).allNodes()
+    sent: dict[str, int] = {}
+    for i in range(nodes.size()):
+        node = nodes.apply(i)
+        kind = "plugin" if node.name().startswith("PhantomsExchange") else "scan"
+        wanted = {"plugin": "records written", "scan": "number of output rows"}[kind]
+        if kind == "scan" and not node.name().startswith(("BatchScan", "Scan")):
+            continue
+        for m in range(node.metrics().size()):
+            metric = node.metrics().apply(m)
+            if metric.name().endswith(wanted) and values.contains(metric.accumulatorId()):
+                sent[kind] = sent.get(kind, 0) + _number(values.apply(metric.accumulatorId()))
+    return sent.get("plugin", sent.get("scan", 0))
+
+
+def _answer(df: DataFrame) -> tuple[int, int]:
+    row = df.selectExpr(*(f"CAST({c} AS STRING) AS {c}" for c in df.columns)).selectExpr(*_CHECK.split(", ")).first()
+    assert row is not None
+    return row["n"], row["h"]
+
+
+def measure(spark: SparkSession, name: str, forms: Sequence[Form], repeat: int) -> dict[str, Any]:
+    """Every form, `repeat` times, in an order that alternates, after one run that checks its answer."""
+    answers = {}
+    for form in forms:
+        switch(spark, form.name)
+        if not form.name.startswith("decoding"):
+            answers[form.name] = _answer(form.query())
+        if form.name.startswith("plugin_"):
+            require_shared(spark, f"{name}, {form.name}")
+    seconds: dict[str, list[float]] = {form.name: [] for form in forms}
+    rows = {}
+    for turn in range(-1, repeat):
+        for form in forms if turn % 2 else reversed(forms):
+            switch(spark, form.name)
+            settle(spark)
+            start = time.perf_counter()
+            noop(form.query())
+            taken = time.perf_counter() - start
+            rows[form.name] = leaving_rows(spark)
+            if turn >= 0:
+                seconds[form.name].append(taken)
+    return {
+        "name": name,
+        "repeat": repeat,
+        "answers_equal": len(set(answers.values())) == 1,
+        "times": {form: statistics.median(taken) for form, taken in seconds.items()},
+        "leaving_rows": rows,
+    }
+
+
+def _ratios(result: dict[str, Any], workload: Workload) -> dict[str, float]:
+    times = result["times"]
+    if workload is SMAP4:
+        return {
+            "plugin_lfta_by_parquet": times["plugin_lfta"] / times["parquet"],
+            "tables_by_parquet": times["lfta_tables"] / times["parquet"],
+        }
+    return {
+        "capture_by_parquet_and_decoding": times["plugin_capture"] / (times["plugin_parquet"] + times["decoding"]),
+        "export_by_parquet_and_decoding": times["plugin_export"] / (times["plugin_parquet"] + times["decoding_export"]),
+    }
+
+
+def run(spark: SparkSession, packets: int, flows: int, repeat: int) -> list[dict[str, Any]]:
+    """Both workloads.
+
+    Parameters
+    ----------
+    spark : SparkSession
+        With the plugin in it.
+    packets, flows : int
+        Rows of the data sets.
+    repeat : int
+        Timed runs of each form.
+
+    Returns
+    -------
+    list of dict
+        Per workload ``name``, ``answers_equal``, median seconds and rows that leave the map side by form, and ratios.
+    """
+    require_repeat(repeat)
+    found = []
+    forms: Callable[[], list[Form]]
+    for workload, rows, forms in (
+        (SMAP4, packets, lambda: smap4_forms(spark, ensure("capture", packets))),
+        (NFC22, flows, lambda: nfc22_forms(spark, ensure("export-capture", flows), ensure("export", flows))),
+    ):
+        result = measure(spark, workload.name, forms(), repeat)
+        found.append({**result, "rows": rows, "ratios": _ratios(result, workload)})
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Generate data if need be, run, print and write the results; 1 if an answer differs."""
+    parser = argparse.ArgumentParser(prog="python -m phantoms.lab.benchmark.captures", description=__doc__)
+    parser.add_argument("--packets", type=int, default=PACKETS)
+    parser.add_argument("--flows", type=int, default=FLOWS)
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--json", type=Path, help="where results go")
+    options = parser.parse_args(arguments)
+    spark = open_session("phantoms captures", plugin=True)
+    try:
+        results = run(spark, options.packets, options.flows, options.repeat)
+        version = spark.version
+    finally:
+        spark.stop()
+    for result in results:
+        print(f"{result['name']}: {result['rows']:,} records, answers {'equal' * result['answers_equal'] or 'DIFFER'}")
+        for form, seconds in result["times"].items():
+            left = result["leaving_rows"][form]
+            print(f"  {form:16} {seconds:8.3f} s  {left:12,} rows leave the map side ({left / result['rows']:.3f})")
+        for ratio, value in result["ratios"].items():
+            print(f"  {ratio} = {value:.2f}")
+    if options.json is not None:
+        options.json.write_text(json.dumps({"spark": version, "workloads": results}, indent=1) + "\n")
+    return 0 if all(r["answers_equal"] for r in results) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
