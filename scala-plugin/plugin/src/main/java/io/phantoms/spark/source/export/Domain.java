@@ -1,0 +1,83 @@
+package io.phantoms.spark.source.export;
+
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/**
+ * What an exporter's observation domain has said of itself: templates, and options about sampling and its own start.
+ */
+final class Domain {
+  /** Samplers that are kept; the oldest goes. */
+  static final int MAX_SAMPLERS = 256;
+
+  /** Interfaces have their samplers in the same map, under numbers that 32 bits do not reach. */
+  private static final long INTERFACE = 1L << 62;
+
+  final Origin origin;
+  Map<Integer, Template> records = new HashMap<>();
+  Map<Integer, Template> options = new HashMap<>();
+
+  private final Map<Long, Long> samplers = new LinkedHashMap<>(4);
+  private long interval;
+  private long initMillis = -1;
+
+  Domain(Origin origin) {
+    this.origin = origin;
+  }
+
+  Template template(int id) {
+    Template template = records.get(id);
+    return template != null || options.isEmpty() ? template : options.get(id);
+  }
+
+  /** When the exporter started, in milliseconds since 1970, or -1. */
+  long initMillis() {
+    return initMillis;
+  }
+
+  void initMillis(long millis) {
+    initMillis = millis;
+  }
+
+  /**
+   * Notes a sampling interval.
+   *
+   * @param sampler whose it is, or -1
+   * @param input the interface for which it holds, or -1; of all, if both are -1
+   */
+  void sampling(long sampler, long input, long packets) {
+    if (sampler < 0 && input < 0) {
+      interval = packets;
+      return;
+    }
+    samplers.put(sampler >= 0 ? sampler & ~INTERFACE : input | INTERFACE, packets);
+    if (samplers.size() > MAX_SAMPLERS) {
+      samplers.remove(samplers.keySet().iterator().next());
+    }
+  }
+
+  /** The interval in force for records of this sampler (or -1) and input interface (or -1); 0 if not known. */
+  long samplingOf(long sampler, long input) {
+    Long known = samplers.isEmpty() ? null : known(sampler, input);
+    if (known != null) {
+      return known;
+    }
+    if (interval > 0 || sampler >= 0 || samplers.size() != 1) {
+      return interval;
+    }
+    // Exporters with one sampler need not say in each record that it was that one.
+    Map.Entry<Long, Long> only = samplers.entrySet().iterator().next();
+    return only.getKey() < INTERFACE ? only.getValue() : 0;
+  }
+
+  private Long known(long sampler, long input) {
+    Long named = sampler >= 0 ? samplers.get(sampler & ~INTERFACE) : null;
+    return named == null && input >= 0 ? samplers.get(input | INTERFACE) : named;
+  }
+
+  /** How many samplers are known. */
+  int samplers() {
+    return samplers.size();
+  }
+}

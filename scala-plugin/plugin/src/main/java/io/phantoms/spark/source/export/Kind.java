@@ -1,0 +1,55 @@
+package io.phantoms.spark.source.export;
+
+/** How the bytes of a field become the value of a column. */
+final class Kind {
+  /** An unsigned number of 1 to 8 bytes. */
+  static final int NUMBER = 0;
+  /** 4 or 16 bytes. */
+  static final int ADDRESS = 1;
+  /** 6 bytes. */
+  static final int MAC = 2;
+  /** Seconds since 1970. */
+  static final int SECONDS = 3;
+  /** Milliseconds since 1970. */
+  static final int MILLIS = 4;
+  /** NTP's format: seconds since 1900 and a fraction of 32 bits, of which the lower 11 mean nothing. */
+  static final int NTP_MICROS = 5;
+  /** NTP's format. */
+  static final int NTP_NANOS = 6;
+  /** Microseconds before the export time. */
+  static final int BEFORE_EXPORT = 7;
+  /** Milliseconds of the exporter's uptime, 32 bits that wrap around. */
+  static final int UPTIME = 8;
+  /** The type of an ICMP packet; the code is another field. */
+  static final int ICMP_TYPE = 9;
+  /** The code of an ICMP packet. */
+  static final int ICMP_CODE = 10;
+  /** No column: a number that is remembered while the record is read, see {@link Register}. */
+  static final int REGISTER = 11;
+  /** No column. */
+  static final int OTHER = 12;
+  /** Nothing at all. */
+  static final int PADDING = 13;
+
+  private Kind() {}
+
+  /** Numbers that are no column's value but decide one. */
+  static final class Register {
+    /** Which sampler chose the packets. */
+    static final int SAMPLER = 0;
+    /** The interface that an option is about. */
+    static final int INTERFACE = 1;
+    /** Packets taken in a row, and packets then left out. */
+    static final int TAKEN = 2;
+    static final int LEFT_OUT = 3;
+    /** Packets taken at random, and out of how many. */
+    static final int SIZE = 4;
+    static final int POPULATION = 5;
+    /** When the exporter started, in milliseconds since 1970. */
+    static final int INIT_MILLIS = 6;
+
+    static final int COUNT = 7;
+
+    private Register() {}
+  }
+}

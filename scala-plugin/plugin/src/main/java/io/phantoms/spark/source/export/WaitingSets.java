@@ -1,0 +1,101 @@
+package io.phantoms.spark.source.export;
+
+import java.util.ArrayDeque;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
+import java.util.Map;
+
+/**
+ * Data sets that came before their template. There is a bound to them, for each template and in all; beyond it the
+ * oldest is given up. No set has more than 64 KiB.
+ */
+final class WaitingSets {
+  static final int MAX_SETS = 16_384;
+  static final long MAX_BYTES = 16L << 20;
+
+  /** One template that never comes may not take the room of all others. */
+  static final int MAX_SETS_EACH = MAX_SETS / 4;
+  static final long MAX_BYTES_EACH = MAX_BYTES / 4;
+
+  private final Map<Key, Queue> queues = new HashMap<>();
+
+  /** Oldest first; sets are equal only to themselves. */
+  private final LinkedHashSet<WaitingSet> order = new LinkedHashSet<>();
+  private long bytes;
+
+  /** Adds a set; those that are given up for it go to {@code lost}. */
+  void add(WaitingSet set, ArrayDeque<WaitingSet> lost) {
+    Key key = new Key(set.header.origin(), set.template);
+    Queue queue = queues.computeIfAbsent(key, k -> new Queue());
+    queue.sets.add(set);
+    queue.bytes += set.memory();
+    order.add(set);
+    bytes += set.memory();
+    while (queue.sets.size() > MAX_SETS_EACH || queue.bytes > MAX_BYTES_EACH) {
+      lost.add(remove(queue.sets.peekFirst()));
+    }
+    while (order.size() > MAX_SETS || bytes > MAX_BYTES) {
+      lost.add(remove(order.iterator().next()));
+    }
+  }
+
+  /** Takes the sets that waited for this template, oldest first. */
+  ArrayDeque<WaitingSet> take(Origin origin, int template) {
+    Queue queue = queues.remove(new Key(origin, template));
+    if (queue == null) {
+      return new ArrayDeque<>();
+    }
+    queue.sets.forEach(order::remove);
+    bytes -= queue.bytes;
+    return queue.sets;
+  }
+
+  /** Takes the set that has waited longest, or null. */
+  WaitingSet takeOldest() {
+    Iterator<WaitingSet> oldest = order.iterator();
+    return oldest.hasNext() ? remove(oldest.next()) : null;
+  }
+
+  int size() {
+    return order.size();
+  }
+
+  /** The oldest set of its queue, which the oldest of all is, too. */
+  private WaitingSet remove(WaitingSet set) {
+    Key key = new Key(set.header.origin(), set.template);
+    Queue queue = queues.get(key);
+    queue.sets.removeFirst();
+    queue.bytes -= set.memory();
+    if (queue.sets.isEmpty()) {
+      queues.remove(key);
+    }
+    order.remove(set);
+    bytes -= set.memory();
+    return set;
+  }
+
+  private record Key(Origin origin, int template) {}
+
+  private static final class Queue {
+    private final ArrayDeque<WaitingSet> sets = new ArrayDeque<>();
+    private long bytes;
+  }
+
+  /** The body of a data set. */
+  static final class WaitingSet {
+    final DatagramHeader header;
+    final int template;
+    final byte[] bytes;
+
+    WaitingSet(DatagramHeader header, int template, byte[] bytes) {
+      this.header = header;
+      this.template = template;
+      this.bytes = bytes;
+    }
+
+    private long memory() {
+      return bytes.length + 200L;
+    }
+  }
+}
