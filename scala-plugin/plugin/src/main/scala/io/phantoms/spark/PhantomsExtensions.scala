@@ -6,6 +6,7 @@ import io.phantoms.spark.decide.VersionGuard
 import io.phantoms.spark.physical.{AbsorbProjectFilter, PhantomsStrategy}
 import io.phantoms.spark.rewrite.{PhantomsRule, Sharing}
 import io.phantoms.spark.shims.BuildInfo
+import io.phantoms.spark.source.ip.IpFunctions
 
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -43,5 +44,6 @@ class PhantomsExtensions private[spark] (sharing: Sharing, build: BuildInfo = Bu
       }
     )
     SqlFunctions.all.foreach(extensions.injectTableFunction)
+    IpFunctions.all.foreach(extensions.injectFunction)
   }
 }

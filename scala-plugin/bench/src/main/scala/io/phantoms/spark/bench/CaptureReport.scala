@@ -121,13 +121,13 @@ object CaptureReport {
         val record = ByteBuffer.allocate(16).order(java.nio.ByteOrder.LITTLE_ENDIAN)
         record.putInt(1700000000 + i / 100000).putInt(i % 100000 * 10).putInt(length).putInt(length)
         out.write(record.array)
-        fill(ByteBuffer.wrap(frame), length, random)
+        val _ = fill(ByteBuffer.wrap(frame), length, random)
         out.write(frame, 0, length)
       }
     } finally out.close()
   }
 
-  private def fill(b: ByteBuffer, length: Int, random: Random): Unit = {
+  private def fill(b: ByteBuffer, length: Int, random: Random): ByteBuffer = {
     val six = random.nextInt(50) == 0
     val tcp = random.nextInt(3) > 0
     val ip = length - 14
@@ -139,11 +139,9 @@ object CaptureReport {
       b.putShort(0x4500).putShort(ip.toShort).putInt(0).put(64.toByte).put((if (tcp) 6 else 17).toByte).putShort(0)
       b.putInt(0x0a000000 | random.nextInt(100000)).putInt(0x0a000000 | random.nextInt(100000))
       b.putShort(random.nextInt().toShort).putShort(random.nextInt(1024).toShort)
-      if (tcp) {
-        val _ = b.putInt(random.nextInt()).putInt(random.nextInt()).put(0x50.toByte).put(16.toByte).putShort(1000).putInt(0)
-      } else {
-        val _ = b.putShort((ip - 20).toShort).putShort(0)
-      }
+      if (tcp)
+        b.putInt(random.nextInt()).putInt(random.nextInt()).put(0x50.toByte).put(16.toByte).putShort(1000).putInt(0)
+      else b.putShort((ip - 20).toShort).putShort(0)
     }
   }
 }

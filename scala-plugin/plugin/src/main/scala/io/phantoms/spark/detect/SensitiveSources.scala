@@ -27,11 +27,12 @@ import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType, Use
 /** Sources for which it matters who reads what. */
 object SensitiveSources {
 
-  // Their errors do not depend on anything but the columns that some branch reads, and they never drop a row.
-  private val Insensitive = Set("parquet", "orc", "text", "binaryfile")
+  // Their errors do not depend on anything but the columns that some branch reads, and they never drop a row;
+  // lfta decodes whole records where it drops them or fails on them.
+  private val Insensitive = Set("parquet", "orc", "text", "binaryfile", "lfta")
 
   // Formats that are read by whole columns; Parquet and ORC (and whatever is not known) may read parts of a struct.
-  private val WholeColumns = Set("csv", "json", "xml", "avro", "text", "binaryfile")
+  private val WholeColumns = Set("csv", "json", "xml", "avro", "text", "binaryfile", "lfta")
 
   /**
    * What a plan reads of one of its leaves.

@@ -19,6 +19,8 @@ object House {
         "", // the extension itself: wiring only
         "api",
         "source",
+        "source.read",
+        "source.ip source.table",
         "source.export",
         "source.wire",
         "explain calibrate",

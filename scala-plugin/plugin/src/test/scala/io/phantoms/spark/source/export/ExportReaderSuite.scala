@@ -1,4 +1,4 @@
-package io.phantoms.spark.source.export
+package io.phantoms.spark.source.`export`
 
 import java.io.{ByteArrayInputStream, IOException, InputStream}
 
@@ -92,8 +92,11 @@ class ExportReaderSuite extends AnyFunSuite {
   }
 
   test("the last datagram is cut: what is whole of it, and a problem") {
-    Seq(v5Header(3) ++ v5Record() ++ v5Record() ++ v5Record(), v9(set(0, fields), data(7), data(8)),
-      ipfix(set(2, fields), data(7), data(8))).foreach { last =>
+    Seq(
+      v5Header(3) ++ v5Record() ++ v5Record() ++ v5Record(),
+      v9(set(0, fields), data(7), data(8)),
+      ipfix(set(2, fields), data(7), data(8))
+    ).foreach { last =>
       (1 until last.length).foreach { n =>
         val file = ten(1) ++ last.take(n)
         val decoded = read(file)

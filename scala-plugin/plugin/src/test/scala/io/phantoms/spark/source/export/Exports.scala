@@ -1,4 +1,4 @@
-package io.phantoms.spark.source.export
+package io.phantoms.spark.source.`export`
 
 import java.io.{ByteArrayInputStream, ByteArrayOutputStream, DataOutputStream}
 import java.net.InetAddress
@@ -151,7 +151,9 @@ object Exports {
   def values(record: WireRecord): Map[String, Any] =
     Flows.SCHEMA.fields.asScala.zipWithIndex.flatMap { case (field, i) =>
       if (record.isNull(i)) {
-        assert(record.number(i) == 0 && record.bytes(i) == null && record.map(i) == null && record.addressLength(i) == 0)
+        assert(
+          record.number(i) == 0 && record.bytes(i) == null && record.map(i) == null && record.addressLength(i) == 0
+        )
         None
       } else Some(field.name -> value(record, field.kind, i))
     }.toMap

@@ -1,4 +1,4 @@
-package io.phantoms.spark.source.export
+package io.phantoms.spark.source.`export`
 
 import org.scalatest.funsuite.AnyFunSuite
 

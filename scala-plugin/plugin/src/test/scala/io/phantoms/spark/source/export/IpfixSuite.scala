@@ -1,4 +1,4 @@
-package io.phantoms.spark.source.export
+package io.phantoms.spark.source.`export`
 
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -95,7 +95,8 @@ class IpfixSuite extends AnyFunSuite {
   }
 
   test("templates are withdrawn: one, all, and all of options") {
-    val define = ipfix(set(2, template(256, 7 -> 2), template(257, 7 -> 2)), set(3, ipfixOptions(258, 1, 149 -> 4, 34 -> 4)))
+    val define =
+      ipfix(set(2, template(256, 7 -> 2), template(257, 7 -> 2)), set(3, ipfixOptions(258, 1, 149 -> 4, 34 -> 4)))
     def data(port: Int) = ipfix(set(256, u16(port)), set(257, u16(port)))
     def after(withdrawal: Array[Byte]) = read(bytes(define, data(1), withdrawal, data(2)))
     val one = after(ipfix(set(2, u16(256, 0))))

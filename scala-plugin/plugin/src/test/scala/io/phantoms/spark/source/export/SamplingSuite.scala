@@ -1,4 +1,4 @@
-package io.phantoms.spark.source.export
+package io.phantoms.spark.source.`export`
 
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -18,7 +18,8 @@ class SamplingSuite extends AnyFunSuite {
     val option = bytes(set(1, v9Options(260, 1, 1 -> 4, 34 -> 4, 35 -> 1)), set(260, u32(0), u32(1000), u8(2)))
     assert(sampling(plain, option, set(300, u16(1), u16(2))) == Seq(1000, 1000))
     // In force from then on, for this source ID only.
-    val file = bytes(v9(plain, set(300, u16(1))), v9(option, set(300, u16(2))), v9With(source = 2)(plain, set(300, u16(3))))
+    val file =
+      bytes(v9(plain, set(300, u16(1))), v9(option, set(300, u16(2))), v9With(source = 2)(plain, set(300, u16(3))))
     assert(read(file, Policy.FAILFAST).column("sampling") == Seq(null, 1000, null))
     // And until another is said.
     val twice = bytes(v9(plain, option, set(300, u16(1))), v9(set(260, u32(0), u32(10), u8(2)), set(300, u16(2))))

@@ -1,4 +1,4 @@
-package io.phantoms.spark.source.export
+package io.phantoms.spark.source.`export`
 
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -12,7 +12,8 @@ class TimesSuite extends AnyFunSuite {
   private val NtpOf1970 = 2208988800L
 
   private def flow(fields: ((Int, Int), Array[Byte])*) = {
-    val datagram = ipfix(set(2, template(256, (4 -> 1) +: fields.map(_._1): _*)), set(256, u8(6) +: fields.map(_._2): _*))
+    val datagram =
+      ipfix(set(2, template(256, (4 -> 1) +: fields.map(_._1): _*)), set(256, u8(6) +: fields.map(_._2): _*))
     read(datagram, Policy.FAILFAST).flow
   }
 

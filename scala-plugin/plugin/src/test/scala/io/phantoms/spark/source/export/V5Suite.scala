@@ -1,4 +1,4 @@
-package io.phantoms.spark.source.export
+package io.phantoms.spark.source.`export`
 
 import scala.jdk.CollectionConverters._
 
@@ -54,7 +54,8 @@ class V5Suite extends AnyFunSuite {
   }
 
   test("unsigned values") {
-    val big = v5Record("255.255.255.255", "128.0.0.1", packets = 0xffffffffL, octets = 0xfffffffeL, ports = (65535, 65534))
+    val big =
+      v5Record("255.255.255.255", "128.0.0.1", packets = 0xffffffffL, octets = 0xfffffffeL, ports = (65535, 65534))
     val flow = read(v5Header(1, sequence = 0xffffffffL) ++ big).flow
     assert(flow("srcaddr") == "255.255.255.255" && flow("dstaddr") == "128.0.0.1")
     assert(flow("packets") == 0xffffffffL && flow("octets") == 0xfffffffeL)

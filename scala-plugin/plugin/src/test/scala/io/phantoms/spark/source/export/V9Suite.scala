@@ -1,4 +1,4 @@
-package io.phantoms.spark.source.export
+package io.phantoms.spark.source.`export`
 
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -84,7 +84,10 @@ class V9Suite extends AnyFunSuite {
   test("fields without a column keep name and bytes") {
     val fields = template(256, 4 -> 1, 82 -> 4, 40001 -> 2, 89 -> 1, 240 -> 3, 82 -> 4, 210 -> 2)
     val datagram =
-      v9(set(0, fields), set(256, u8(6), "eth0".getBytes, u16(500), u8(64), "abc".getBytes, "eth1".getBytes, u16(0xffff)))
+      v9(
+        set(0, fields),
+        set(256, u8(6), "eth0".getBytes, u16(500), u8(64), "abc".getBytes, "eth1".getBytes, u16(0xffff))
+      )
     val other = Map(
       "interfaceName" -> show("eth0".getBytes),
       "ie40001" -> "01f4",

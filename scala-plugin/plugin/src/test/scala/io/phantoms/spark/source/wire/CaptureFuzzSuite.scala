@@ -8,6 +8,7 @@ import scala.util.Random
 import com.github.luben.zstd.Zstd
 import io.phantoms.spark.source.wire.Wire._
 
+import org.scalatest.Assertion
 import org.scalatest.funsuite.AnyFunSuite
 
 /**
@@ -74,11 +75,11 @@ class CaptureFuzzSuite extends AnyFunSuite {
     assert(c.truncated <= c.decoded && c.unreadableBytes >= 0 && c.unreadableBytes <= c.bytes)
     if (!RandomCaptures.compressed(bytes)) assert(c.bytes == bytes.length, "every byte is accounted for")
     assert(reader.supply.buffer().length <= ByteSupply.SIZE.max(4 * limit), "memory as the file is large")
-    assertParts(bytes, offsets.result(), random)
+    val _ = assertParts(bytes, offsets.result(), random)
     Some(c)
   }
 
-  private def assertParts(bytes: Array[Byte], whole: Seq[Long], random: Random): Unit = {
+  private def assertParts(bytes: Array[Byte], whole: Seq[Long], random: Random): Assertion = {
     val file = new Memory(bytes)
     val size = 1L + random.nextInt(bytes.length.max(1))
     val parts = Seq.newBuilder[Long]

@@ -7,12 +7,12 @@ import io.phantoms.spark.source.wire.Wire._
 
 import org.scalatest.funsuite.AnyFunSuite
 
+/** What is compared of a record: enough to know it by. */
+private final case class Seen(offset: Long, time: Long, length: Int, problem: String)
+
 /** The parts of a file have every record once, and the same records as the whole, whatever the packets carry. */
 class CaptureSplitsSuite extends AnyFunSuite {
   private val frame = ethernet(0x800, ipv4(17, udp(1, 2, hex("0102"))))
-
-  /** What is compared: enough to know a record by. */
-  private final case class Seen(offset: Long, time: Long, length: Int, problem: String)
 
   private def seen(reader: CaptureReader, counters: WireCounters): Seq[Seen] =
     try {

@@ -15,7 +15,9 @@ class PcapNgReaderSuite extends AnyFunSuite {
       00000001 00000014 0001 0000 00000000 00000014
       00000006 00000030 00000000 000462d5 3c8ae1c0 0000000e 00000040 ffffffffffff 020000000001 88b5 0000 00000030
     """)
-    val Seq(row) = read(file).rows
+    val rows = read(file).rows
+    assert(rows.size == 1)
+    val row = rows.head
     assert(row("time_nanos") == 0x462d53c8ae1c0L * 1000)
     assert((row("caplen"), row("length"), row("interface"), row("link_type"), row("_file_offset"), row("ether_type")) ==
       ((14, 64, 0, 1, 48, 0x88b5)))

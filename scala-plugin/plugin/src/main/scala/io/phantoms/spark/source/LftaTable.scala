@@ -1,0 +1,65 @@
+package io.phantoms.spark.source
+
+import java.util
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.hadoop.fs.FileStatus
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.connector.catalog.TableCapability
+import org.apache.spark.sql.connector.read.ScanBuilder
+import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
+import org.apache.spark.sql.execution.datasources.FileFormat
+import org.apache.spark.sql.execution.datasources.binaryfile.BinaryFileFormat
+import org.apache.spark.sql.execution.datasources.v2.FileTable
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/** Captures or flow exports in files, listed as Spark's own file sources list theirs, partition columns included. */
+private[source] case class LftaTable(
+    override val name: String,
+    session: SparkSession,
+    options: CaseInsensitiveStringMap,
+    paths: Seq[String],
+    wanted: Option[StructType]
+) extends FileTable(session, options, paths, wanted) {
+  override def formatName: String = LftaTable.Name
+
+  override def capabilities: util.Set[TableCapability] = LftaTable.Capabilities
+
+  override def inferSchema(files: Seq[FileStatus]): Option[StructType] = Some(columns(LftaOptions(options)).schema)
+
+  /** Packets or flows: as the reader is told, or as the first file is. */
+  private[source] lazy val records: Records = LftaOptions(options).records.getOrElse {
+    val conf = session.sessionState.newHadoopConfWithOptions(options.asCaseSensitiveMap.asScala.toMap)
+    fileIndex.allFiles().filter(_.getLen > 0).sortBy(_.getPath.toString).headOption
+      .fold[Records](Records.Packets)(f => Formats.recordsOf(new HadoopFile(f.getPath, f.getLen, conf)))
+  }
+
+  private def columns(read: LftaOptions) = new LftaColumns(records.schema, read)
+
+  /** Refuses what is not possible now, rather than when it is read. */
+  def checked: LftaTable = {
+    val read = columns(LftaOptions(options))
+    val _ = schema
+    wanted.foreach(s => read.require(StructType(s.filterNot(f => fileIndex.partitionSchema.exists(_.name == f.name)))))
+    this
+  }
+
+  override def newScanBuilder(ofRead: CaseInsensitiveStringMap): ScanBuilder = {
+    val read = LftaOptions(mergedOptions(ofRead))
+    new LftaScanBuilder(session, fileIndex, dataSchema, records, columns(read), read)
+  }
+
+  override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder =
+    throw new UnsupportedOperationException("lfta reads captures and flow exports; it writes none. Write Parquet.")
+
+  // Where Spark would write by another door, this one says that it cannot.
+  override def fallbackFileFormat: Class[_ <: FileFormat] = classOf[BinaryFileFormat]
+}
+
+private[source] object LftaTable {
+  val Name = "lfta"
+  private val Capabilities = util.EnumSet.of(TableCapability.BATCH_READ)
+}
