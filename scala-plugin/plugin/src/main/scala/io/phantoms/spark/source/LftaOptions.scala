@@ -95,7 +95,7 @@ object LftaOptions {
   private val ofCatalogs =
     Set("provider", "location", "owner", "external", "comment", "collation", "is_managed_location", "__globpaths__")
 
-  private val known = (own.map(_._1) ++ ofSpark).map(lower).toSet ++ ofCatalogs
+  private val known = (own.map(_._1) ++ StreamOptions.own ++ ofSpark).map(lower).toSet ++ ofCatalogs
 
   def apply(options: CaseInsensitiveStringMap): LftaOptions = {
     options.asCaseSensitiveMap.asScala.keys.foreach(refuseUnknown)
@@ -128,9 +128,9 @@ object LftaOptions {
 
   /** Hadoop's options have a dot in their names and are none of ours; nor are those of a catalog's tables. */
   private def refuseUnknown(name: String): Unit = {
-    val isHadoop = name.contains('.') && !lower(name).startsWith("tables.")
+    val isHadoop = name.contains('.') && !Seq("tables.", "ring.").exists(lower(name).startsWith)
     if (!known.contains(lower(name)) && !isHadoop) {
-      val names = (own.map(_._1) ++ ofSpark).sorted.mkString(", ")
+      val names = (own.map(_._1) ++ StreamOptions.own ++ ofSpark).sorted.mkString(", ")
       refuse(name, s"there is no such option. The options of lfta are: $names.")
     }
   }
@@ -149,7 +149,7 @@ object LftaOptions {
   private def name(option: String, value: String): String =
     if (value.isEmpty) refuse(option, "a column needs a name.") else value
 
-  private def bytes(option: String, value: String): Long = {
+  private[source] def bytes(option: String, value: String): Long = {
     val parsed =
       try org.apache.spark.network.util.JavaUtils.byteStringAsBytes(value.trim)
       catch { case _: IllegalArgumentException => -1L }
