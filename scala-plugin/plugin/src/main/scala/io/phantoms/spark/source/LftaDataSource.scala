@@ -15,8 +15,9 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /**
- * `spark.read.format("lfta")`: packets of captures (pcap, pcapng) and flow records of exports (NetFlow v5 and v9, IPFIX), in
- * files or within captures; `spark.readStream` also those that come to a UDP port. See [[LftaOptions]] for what can be said.
+ * `spark.read.format("lfta")`: packets of captures (pcap, pcapng) and flow records of exports (NetFlow v5 and v9,
+ * IPFIX), in files or within captures; `spark.readStream` also those that come to a UDP port. See [[LftaOptions]] for
+ * what can be said.
  *
  * Needs neither the extension nor any setting. Readers aggregate in tables of fixed memory where a query allows
  * ([[PushedAggregate]]), and Spark finishes: the low and the high level of "Holistic UDAFs at streaming speeds".

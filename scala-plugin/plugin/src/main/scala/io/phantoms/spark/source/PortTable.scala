@@ -83,7 +83,10 @@ private final class PortScan(
 
 private object PortScan {
 
-  /** By field, and behind the last one whether it matters what is wrong with a record: as the readers of files have it. */
+  /**
+   * By field, and behind the last one whether it matters what is wrong with a record: as the readers of files have
+   * it.
+   */
   def wanted(columns: Array[RecordColumn], mode: Policy): Array[Boolean] = {
     val fields = Records.Flows.schema.fields.size
     val wanted = new Array[Boolean](fields + 1)

@@ -4,9 +4,9 @@ import java.io.Serializable;
 import java.util.List;
 
 /**
- * What exporters have said that the datagrams to come are read with: templates, sampling, their start, and data that still
- * waits for its template. {@link ExportDecoder#state} tells it, another decoder begins with it, on another machine perhaps.
- * It is as bounded as the decoder's own memory is.
+ * What exporters have said that the datagrams to come are read with: templates, sampling, their start, and data that
+ * still waits for its template. {@link ExportDecoder#state} tells it, another decoder begins with it, on another
+ * machine perhaps. It is as bounded as the decoder's own memory is.
  */
 public final class ExportState implements Serializable {
   private static final long serialVersionUID = 1;

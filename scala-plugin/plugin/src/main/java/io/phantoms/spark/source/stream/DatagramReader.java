@@ -10,8 +10,8 @@ import io.phantoms.spark.source.wire.WireRecord;
 import java.util.Iterator;
 
 /**
- * The flow records of datagrams. Data whose template has not come when the datagrams end is no problem yet: it may come with
- * later ones, and is part of the {@link #state} that they are read with.
+ * The flow records of datagrams. Data whose template has not come when the datagrams end is no problem yet: it may
+ * come with later ones, and is part of the {@link #state} that they are read with.
  */
 public final class DatagramReader implements RecordReader {
   private final Iterator<HeldDatagram> datagrams;

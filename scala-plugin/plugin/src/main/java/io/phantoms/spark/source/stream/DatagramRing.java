@@ -6,8 +6,8 @@ import java.util.Iterator;
 import java.util.List;
 
 /**
- * Datagrams between the socket and the batches, as many as a fixed memory holds. The newest one is dropped where there is no
- * room, as a kernel does, and counted: what is in the ring has been promised to a batch, perhaps.
+ * Datagrams between the socket and the batches, as many as a fixed memory holds. The newest one is dropped where
+ * there is no room, as a kernel does, and counted: what is in the ring has been promised to a batch, perhaps.
  *
  * <p>Datagrams are numbered from 0 as they are taken in; those dropped have no number. One thread offers, any may read.
  */

@@ -10,8 +10,8 @@ import java.time.Instant;
 import java.util.Arrays;
 
 /**
- * Receives datagrams on a UDP port into a {@link DatagramRing}, by a thread of its own. What the kernel dropped before it
- * got here nobody can count.
+ * Receives datagrams on a UDP port into a {@link DatagramRing}, by a thread of its own. What the kernel dropped
+ * before it got here nobody can count.
  */
 public final class UdpListener implements Closeable {
   /** No UDP payload is longer. */
@@ -39,7 +39,8 @@ public final class UdpListener implements Closeable {
 
   private static DatagramSocket bound(InetSocketAddress address) throws IOException {
     if (address.isUnresolved()) {
-      throw new IOException("listen: the host " + address.getHostString() + " is not known. Name an address of this machine.");
+      throw new IOException(
+          "listen: the host " + address.getHostString() + " is not known. Name an address of this machine.");
     }
     DatagramSocket socket = new DatagramSocket(null);
     try {
@@ -74,7 +75,7 @@ public final class UdpListener implements Closeable {
       try {
         packet.setLength(LONGEST);
         socket.receive(packet);
-        byte[] bytes = Arrays.copyOfRange(packet.getData(), packet.getOffset(), packet.getOffset() + packet.getLength());
+        byte[] bytes = Arrays.copyOf(packet.getData(), packet.getLength());
         ring.offer(HeldDatagram.of(bytes, packet.getAddress(), packet.getPort(), now()));
       } catch (IOException e) {
         if (!socket.isClosed()) {

@@ -12,8 +12,8 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager
 
 /**
- * Which parts of files each batch has, beside the query's own checkpoint: an entry is written before its batch runs, and
- * never changed, so that the batch has the same parts when it runs again.
+ * Which parts of files each batch has, beside the query's own checkpoint: an entry is written before its batch runs,
+ * and never changed, so that the batch has the same parts when it runs again.
  *
  * An entry is a file named by its number. After every tenth, all that is remembered of files is written to another one,
  * `<number>.compact`; a restart reads the last of these and the entries behind it.

@@ -2,7 +2,10 @@ package io.phantoms.spark.source.stream
 
 import scala.collection.mutable
 
-/** Divides datagrams among tasks: an exporter's stay together and in order, as a later one is read with what an earlier said. */
+/**
+ * Divides datagrams among tasks: an exporter's stay together and in order, as a later one is read with what an
+ * earlier said.
+ */
 private object ExporterGroups {
   def of(datagrams: Seq[HeldDatagram], most: Int): Seq[Seq[HeldDatagram]] = {
     val bytes = mutable.LinkedHashMap.empty[Exporter, Long]

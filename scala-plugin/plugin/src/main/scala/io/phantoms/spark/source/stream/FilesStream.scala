@@ -10,10 +10,11 @@ import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFacto
 import org.apache.spark.sql.connector.read.streaming._
 
 /**
- * A stream of the files of a directory as they appear and grow; each record is in one batch, whatever is restarted when.
+ * A stream of the files of a directory as they appear and grow; each record is in one batch, whatever is restarted
+ * when.
  *
- * What a batch has is in the [[EntryLog]] before the batch's offset is in Spark's own: a restart between the two takes the
- * entry that is there.
+ * What a batch has is in the [[EntryLog]] before the batch's offset is in Spark's own: a restart between the two
+ * takes the entry that is there.
  */
 private[source] final class FilesStream(files: StreamedFiles, log: EntryLog, options: FilesStreamOptions)
     extends MicroBatchStream

@@ -13,9 +13,9 @@ import org.apache.spark.internal.Logging
 /**
  * What is there to be taken: new files, and what others have grown by.
  *
- * A file that was changed less than `fileAge` ago may still be written to. A plain capture of that age is taken up to its last
- * whole record, other files wait. A file older than that is taken to its end. If a plain capture grows nevertheless, it is
- * followed from the last whole record on.
+ * A file that was changed less than `fileAge` ago may still be written to. A plain capture of that age is taken up to
+ * its last whole record, other files wait. A file older than that is taken to its end. If a plain capture grows
+ * nevertheless, it is followed from the last whole record on.
  *
  * @param capture opens a file as if it had a length
  */

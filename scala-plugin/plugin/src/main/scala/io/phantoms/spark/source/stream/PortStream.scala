@@ -10,10 +10,11 @@ import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFacto
 import org.apache.spark.sql.connector.read.streaming._
 
 /**
- * A stream of the datagrams that come to a UDP port of the driver, held in a ring until the batch that has them is done.
+ * A stream of the datagrams that come to a UDP port of the driver, held in a ring until the batch that has them is
+ * done.
  *
- * UDP is at most once, and so is this: a datagram that finds the ring full is dropped and counted, and what a restart finds
- * in the ring no more is gone. Tasks that fail have the same datagrams again.
+ * UDP is at most once, and so is this: a datagram that finds the ring full is dropped and counted, and what a restart
+ * finds in the ring no more is gone. Tasks that fail have the same datagrams again.
  *
  * @param maxDatagrams of a batch
  * @param tasks at most, that decode a batch

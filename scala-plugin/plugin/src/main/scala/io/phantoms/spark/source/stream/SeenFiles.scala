@@ -3,8 +3,8 @@ package io.phantoms.spark.source.stream
 import scala.collection.mutable
 
 /**
- * What was taken of files, as far back as has to be known: files that were last changed longer before the newest one than
- * `maxFileAge` are forgotten, and no longer looked at.
+ * What was taken of files, as far back as has to be known: files that were last changed longer before the newest one
+ * than `maxFileAge` are forgotten, and no longer looked at.
  */
 private[source] final class SeenFiles(maxFileAgeMillis: Long) {
   private val taken = mutable.HashMap.empty[String, TakenPart]
