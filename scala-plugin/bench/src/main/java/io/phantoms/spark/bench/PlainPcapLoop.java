@@ -4,8 +4,8 @@ import java.io.IOException;
 import java.io.InputStream;
 
 /**
- * What somebody would write by hand who knows that his capture is pcap, little-endian, Ethernet without tags, undamaged: no
- * checks, no NULL, no splits. The speed that decoding in general is measured against.
+ * What somebody would write by hand who knows that his capture is pcap, little-endian, Ethernet without tags,
+ * undamaged: no checks, no NULL, no splits. The speed that decoding in general is measured against.
  */
 final class PlainPcapLoop {
   private byte[] buffer = new byte[512 << 10];

@@ -10,8 +10,9 @@ import io.phantoms.spark.source.wire.{CaptureFile, CaptureFiles, Packets, Policy
 /**
  * Packets a second of the decoder and of [[PlainPcapLoop]], on one core, over the same capture in the page cache.
  *
- * Usage: `CaptureReport FILE.json [packets]`. Both add up lengths, addresses and ports of TCP and UDP packets, and take turns;
- * the ratio is the median of the ratios within a turn. What the decoder needs for nothing but times is reported beside it.
+ * Usage: `CaptureReport FILE.json [packets]`. Both add up lengths, addresses and ports of TCP and UDP packets, and take
+ * turns; the ratio is the median of the ratios within a turn. What the decoder needs for nothing but times is reported
+ * beside it.
  */
 object CaptureReport {
   private val WarmUp = 4
@@ -103,7 +104,10 @@ object CaptureReport {
     }
   }
 
-  /** TCP and UDP over IPv4 in Ethernet: many small packets, some full ones, the rest between; here and there one of IPv6. */
+  /**
+   * TCP and UDP over IPv4 in Ethernet: many small packets, some full ones, the rest between; here and there one of
+   * IPv6.
+   */
   private def write(file: File, packets: Int): Unit = {
     val out = new BufferedOutputStream(new FileOutputStream(file), 1 << 20)
     try {

@@ -9,8 +9,8 @@ import java.io.InputStream;
 import java.util.zip.ZipException;
 
 /**
- * The bytes of a file, through one buffer that is used again and again: what {@link #ensure} has made contiguous lies at
- * {@link #position} of {@link #buffer} until the next call of {@link #ensure}.
+ * The bytes of a file, through one buffer that is used again and again: what {@link #ensure} has made contiguous lies
+ * at {@link #position} of {@link #buffer} until the next call of {@link #ensure}.
  *
  * <p>The buffer grows only as far as bytes really come, so that a length field that lies costs nothing; no more than
  * {@link #MOST} bytes are asked for at a time.
@@ -61,7 +61,8 @@ public final class ByteSupply implements Closeable {
     if (GzipMembers.starts(first)) {
       return new ByteSupply(name, new GzipMembers(peeked), 0, true, size);
     }
-    if (first == 0x28b52ffd) {
+    // A frame, or one to be skipped as parallel compressors put before it.
+    if (first == 0x28b52ffd || (first & 0xf0ffffff) == 0x502a4d18) {
       return new ByteSupply(name, new ZstdInputStreamNoFinalizer(peeked), 0, true, size);
     }
     return new ByteSupply(name, peeked, 0, false, size);
@@ -101,7 +102,10 @@ public final class ByteSupply implements Closeable {
     return limit - position >= n;
   }
 
-  /** Moves what is left to the buffer's beginning; to that of a larger one if it is much, or it would be moved too often. */
+  /**
+   * Moves what is left to the buffer's beginning; to that of a larger one if it is much, or it would be moved too
+   * often.
+   */
   private void makeRoom() {
     int left = limit - position;
     byte[] to = left > buffer.length / 2 ? new byte[(int) Math.min(MOST, 2L * buffer.length)] : buffer;

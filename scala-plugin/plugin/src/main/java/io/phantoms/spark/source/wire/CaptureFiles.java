@@ -8,14 +8,17 @@ import java.util.List;
 /**
  * The door to captures: which files are, how they are divided, and a reader for a file or a part of one.
  *
- * <p>A record belongs to the part in which its first byte lies, so that the parts of any division have every record once, and
- * the same records as the whole.
+ * <p>A record belongs to the part in which its first byte lies, so that the parts of any division have every record
+ * once, and the same records as the whole.
  */
 public final class CaptureFiles {
   /** How many of a file's first bytes {@link #recognises} wants to see. */
   public static final int HEAD = 12;
 
-  /** In a section with more interfaces than this, a pcapng file is not divided: each part would have to read all of them. */
+  /**
+   * In a section with more interfaces than this, a pcapng file is not divided: each part would have to read all of
+   * them.
+   */
   private static final int MANY_HEADERS = 1000;
 
   private static final int SMALL = 4096;
@@ -148,8 +151,8 @@ public final class CaptureFiles {
   }
 
   /**
-   * Divides a file into parts of about this many bytes: a pcap file anywhere, as its reader finds the next record; a pcapng file
-   * between blocks, for which it is read once; a compressed file, and what is no capture, not at all.
+   * Divides a file into parts of about this many bytes: a pcap file anywhere, as its reader finds the next record; a
+   * pcapng file between blocks, for which it is read once; a compressed file, and what is no capture, not at all.
    */
   public static List<Split> splits(CaptureFile file, long targetBytes) throws IOException {
     long target = Math.max(1, targetBytes);

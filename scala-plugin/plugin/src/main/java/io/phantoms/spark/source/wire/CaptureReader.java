@@ -3,12 +3,12 @@ package io.phantoms.spark.source.wire;
 import java.io.IOException;
 
 /**
- * Reads the packets of a capture, or of a part of one: those whose record begins in it. What containers have in common is here:
- * what becomes of packets and of damaged places under a {@link Policy}, and the counting.
+ * Reads the packets of a capture, or of a part of one: those whose record begins in it. What containers have in common
+ * is here: what becomes of packets and of damaged places under a {@link Policy}, and the counting.
  *
- * <p>Where a container's own headers are impossible, no packet can be made of what follows. Under {@link Policy#FAILFAST} that
- * is an error; else the reader goes to the next place from which a chain of records leads on, counts what lies between as
- * unreadable, and as one malformed packet.
+ * <p>Where a container's own headers are impossible, no packet can be made of what follows. Under {@link
+ * Policy#FAILFAST} that is an error; else the reader goes to the next place from which a chain of records leads on,
+ * counts what lies between as unreadable, and as one malformed packet.
  */
 public abstract class CaptureReader implements RecordReader {
   private static final String REMEDY = "Set mode to PERMISSIVE to see it as a row with _malformed, "
@@ -108,7 +108,9 @@ public abstract class CaptureReader implements RecordReader {
     return policy == Policy.PERMISSIVE;
   }
 
-  /** Says that no packet can be made of what begins here; what is not readable is gone over with {@link #resynchronise}. */
+  /**
+   * Says that no packet can be made of what begins here; what is not readable is gone over with {@link #resynchronise}.
+   */
   final Step damaged(String what) throws IOException {
     damageAt = supply.offset();
     damage = what;

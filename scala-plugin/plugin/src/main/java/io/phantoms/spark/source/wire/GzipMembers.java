@@ -11,8 +11,8 @@ import java.util.zip.ZipException;
 /**
  * A gzip file of any number of members (RFC 1952).
  *
- * <p>Not {@link java.util.zip.GZIPInputStream}: that one takes a member for the last if the stream happens to have nothing
- * at hand, and does not say so if what follows is damaged; either way the rest of a file would be missing.
+ * <p>Not {@link java.util.zip.GZIPInputStream}: that one takes a member for the last if the stream happens to have
+ * nothing at hand, and does not say so if what follows is damaged; either way the rest of a file would be missing.
  */
 final class GzipMembers extends InputStream {
   private static final int HEADER_CRC = 2;

@@ -83,7 +83,9 @@ final class IpDecoder {
     chain(p, b[i + 6] & 0xff, at + 40, at + within(p, p.wire - at));
   }
 
-  /** IPv6 says the length without its header; 0 also where it is not known yet (offloading), or too large (jumbograms). */
+  /**
+   * IPv6 says the length without its header; 0 also where it is not known yet (offloading), or too large (jumbograms).
+   */
   private static void length6(Packet p, int at) {
     int payload = Bytes.u16(p.bytes, p.from + at + 4);
     boolean known = payload > 0 || p.bytes[p.from + at + 6] == NO_NEXT_HEADER;

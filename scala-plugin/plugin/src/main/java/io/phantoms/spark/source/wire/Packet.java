@@ -4,8 +4,8 @@ import java.util.Arrays;
 import java.util.Map;
 
 /**
- * A packet of a capture, used again for the next one. It keeps where the headers are, and reads a field when it is asked for;
- * offsets of headers count from the packet's first byte.
+ * A packet of a capture, used again for the next one. It keeps where the headers are, and reads a field when it is
+ * asked for; offsets of headers count from the packet's first byte.
  */
 public final class Packet implements WireRecord {
   static final long NO_TIME = ~(1L << Packets.TIME | 1L << Packets.TIME_NANOS);

@@ -3,9 +3,9 @@ package io.phantoms.spark.source.wire;
 /**
  * Finds the headers of a packet: the link layer here, IP and what it carries in {@link IpDecoder}.
  *
- * <p>A packet that is not IP is a packet with the fields of its link layer. One whose headers contradict themselves or its
- * length keeps the fields that are known and says what is wrong; one that the capture cut off has no value for the fields
- * that were lost, and is {@link Packet#isTruncated} if headers were.
+ * <p>A packet that is not IP is a packet with the fields of its link layer. One whose headers contradict themselves or
+ * its length keeps the fields that are known and says what is wrong; one that the capture cut off has no value for the
+ * fields that were lost, and is {@link Packet#isTruncated} if headers were.
  */
 public final class PacketDecoder {
   static final int NULL = 0;
@@ -27,9 +27,9 @@ public final class PacketDecoder {
   private final boolean needed;
 
   /**
-   * @param wanted by ordinal, the columns that will be asked for, and behind the last one whether {@link Packet#problem} will
-   *     be; null or an array without that last element: everything. Where nothing behind the capture's own record is wanted,
-   *     packets are not looked into, and none is found malformed.
+   * @param wanted by ordinal, the columns that will be asked for, and behind the last one whether {@link
+   *     Packet#problem} will be; null or an array without that last element: everything. Where nothing behind the
+   *     capture's own record is wanted, packets are not looked into, and none is found malformed.
    */
   public PacketDecoder(boolean[] wanted) {
     needed = wanted == null || wanted.length <= Packets.COUNT || anyDecoded(wanted);

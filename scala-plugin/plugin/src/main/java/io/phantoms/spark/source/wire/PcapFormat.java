@@ -1,8 +1,8 @@
 package io.phantoms.spark.source.wire;
 
 /**
- * What the 24 bytes at the beginning of a pcap file say, and the time of its first packet, by which others are told from bytes
- * that only look like a record.
+ * What the 24 bytes at the beginning of a pcap file say, and the time of its first packet, by which others are told
+ * from bytes that only look like a record.
  *
  * @param little whether numbers are in little-endian order
  * @param nano whether times are in nanoseconds, not microseconds
@@ -53,8 +53,8 @@ record PcapFormat(boolean little, boolean nano, int linkType, long firstSeconds)
   }
 
   /**
-   * Whether the bytes at this place look like a record: some bytes captured, no more than there were, a sensible fraction of a
-   * second, a time within twenty years of the first packet's. In bytes of chance one place in 2^38 does.
+   * Whether the bytes at this place look like a record: some bytes captured, no more than there were, a sensible
+   * fraction of a second, a time within twenty years of the first packet's. In bytes of chance one place in 2^38 does.
    */
   boolean plausible(byte[] b, int at) {
     int captured = captured(b, at);

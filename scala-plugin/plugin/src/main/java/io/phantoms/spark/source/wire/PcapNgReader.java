@@ -5,11 +5,11 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Packets of a pcapng file: any number of sections, whose byte orders may differ, and of interfaces; enhanced, simple and
- * obsolete packet blocks. Other blocks and all options are gone over but for what an interface says of its times.
+ * Packets of a pcapng file: any number of sections, whose byte orders may differ, and of interfaces; enhanced, simple
+ * and obsolete packet blocks. Other blocks and all options are gone over but for what an interface says of its times.
  *
- * <p>Blocks of more than {@link #LONGEST} bytes are damage, as they are to libpcap, and so are those that do not end with the
- * length that they begin with.
+ * <p>Blocks of more than {@link #LONGEST} bytes are damage, as they are to libpcap, and so are those that do not end
+ * with the length that they begin with.
  */
 public final class PcapNgReader extends CaptureReader {
   static final int SECTION = 0x0a0d0d0a;

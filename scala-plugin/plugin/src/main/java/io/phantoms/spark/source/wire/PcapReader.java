@@ -5,8 +5,8 @@ import java.io.IOException;
 /**
  * Packets of a pcap file, microseconds or nanoseconds, of either byte order.
  *
- * <p>A packet longer than the file's snaplen, or longer captured than it was, is read as it is, as libpcap does; one longer
- * than {@link PcapFormat#longest} is damage.
+ * <p>A packet longer than the file's snaplen, or longer captured than it was, is read as it is, as libpcap does; one
+ * longer than {@link PcapFormat#longest} is damage.
  */
 public final class PcapReader extends CaptureReader {
   private static final int CHAIN = 8;

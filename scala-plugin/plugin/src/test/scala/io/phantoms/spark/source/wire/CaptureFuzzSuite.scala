@@ -15,7 +15,8 @@ import org.scalatest.funsuite.AnyFunSuite
  * Captures of all kinds, changed at random: rows or a [[WireException]], never another error, never without an end, and
  * nothing lost silently.
  *
- * `-Dphantoms.fuzz.captures=N` runs N files, `-Dphantoms.fuzz.captures.from=S` starts at seed S; a failure names its seed.
+ * `-Dphantoms.fuzz.captures=N` runs N files, `-Dphantoms.fuzz.captures.from=S` starts at seed S; a failure names its
+ * seed.
  */
 class CaptureFuzzSuite extends AnyFunSuite {
   private def property(name: String): Option[String] = sys.props.get(s"phantoms.fuzz.captures$name").filter(_.nonEmpty)
@@ -140,7 +141,10 @@ private object RandomCaptures {
   private def change(bytes: Array[Byte], random: Random): Array[Byte] = {
     if (bytes.length < 30) return bytes
     // Mostly behind the file's own header, so that it remains one.
-    def place(): Int = if (random.nextInt(20) == 0) random.nextInt(bytes.length) else 24 + random.nextInt(bytes.length - 24)
+    def place(): Int = {
+      val behind = if (random.nextInt(20) == 0) 0 else 24
+      behind + random.nextInt(bytes.length - behind)
+    }
     val (a, b) = { val (x, y) = (place(), place()); (x.min(y), x.max(y)) }
     random.nextInt(7) match {
       case 0 =>

@@ -28,7 +28,9 @@ class CaptureSplitsSuite extends AnyFunSuite {
   private def counted(c: WireCounters): Seq[Long] =
     Seq(c.packets, c.decoded, c.malformed, c.truncated, c.bytes, c.unreadableBytes)
 
-  /** Checks every division into parts of these sizes; answers how many parts were found without the file's beginning. */
+  /**
+   * Checks every division into parts of these sizes; answers how many parts were found without the file's beginning.
+   */
   private def check(bytes: Array[Byte], sizes: Seq[Int], policy: Policy = Policy.FAILFAST): Int = {
     val all = new WireCounters
     val whole = seen(CaptureFiles.open(new Memory(bytes), 0, bytes.length.toLong, policy, null), all)
@@ -81,8 +83,9 @@ class CaptureSplitsSuite extends AnyFunSuite {
     val random = new Random(2)
     for (order <- Seq(Little, Big)) {
       val file = pcap(traffic(random, 6000, noise(random, 1400)), order)
-      val expected = Seq(300000, 777777).map(size => (size until file.length by size).count(_ > PcapStart.REACH + 24)).sum
-      assert(check(file, Seq(300000, 777777)) == expected)
+      val sizes = Seq(300000, 777777)
+      val expected = sizes.map(size => (size until file.length by size).count(_ > PcapStart.REACH + 24)).sum
+      assert(check(file, sizes) == expected)
     }
   }
 
@@ -98,7 +101,8 @@ class CaptureSplitsSuite extends AnyFunSuite {
   }
 
   /** Records of the same time and kind as the file's own. */
-  private def inner(random: Random, n: Int): Array[Byte] = join(traffic(random, n, noise(random, 100)).map(record(_)): _*)
+  private def inner(random: Random, n: Int): Array[Byte] =
+    join(traffic(random, n, noise(random, 100)).map(record(_)): _*)
 
   test("captures within packets, at every alignment, with and without a header, ending with the packet or before") {
     val random = new Random(4)
@@ -108,7 +112,8 @@ class CaptureSplitsSuite extends AnyFunSuite {
         random,
         4000, {
           alignment += 1
-          val within = if (random.nextBoolean()) pcap(Seq(Kept(1700000000L, 5, frame))) else inner(random, 1 + random.nextInt(12))
+          val within =
+            if (random.nextBoolean()) pcap(Seq(Kept(1700000000L, 5, frame))) else inner(random, 1 + random.nextInt(12))
           new Array[Byte](alignment % 64) ++ within ++ noise(random, tail + 1)
         }
       ))
@@ -148,18 +153,26 @@ class CaptureSplitsSuite extends AnyFunSuite {
   test("what is found is the chain's, or nothing where another could be") {
     val random = new Random(8)
     val format = PcapFormat.read(pcap(Seq(Kept(1700000000L, 1, frame))), 0, true)
-    def survey(records: Seq[Array[Byte]], start: Int, whole: Boolean = false): Int =
-      PcapStart.survey(join(noise(random, 300) +: records: _*), start, whole, format)
-    val own = (0 until 100).map(i => record(Kept(1700000000L + i, 1, frame)))
+    def survey(records: Seq[Array[Byte]], start: Int, whole: Boolean = false): Int = {
+      val window = join(noise(random, 300) +: records: _*)
+      new PcapStart(window, whole, format).survey(start, if (whole) window.length else start.max(window.length - 200))
+    }
+    val own = (0 until 100).map(i => record(Kept(1700000000L + i, 500000, frame)))
     val size = own.head.length
     for (start <- 400 to 600) {
       val window = join(new Array[Byte](300) +: own: _*)
-      assert(PcapStart.survey(window, start, false, format) == 300 + (start - 300 + size - 1) / size * size)
+      assert(new PcapStart(window, false, format).survey(start, 3000) == 300 + (start - 300 + size - 1) / size * size)
     }
     assert(survey(own, 2000) > 0)
     assert(survey(own.take(7), 350) == -1, "too short")
-    val nested = record(Kept(1700000000L, 1, new Array[Byte](50) ++ record(Kept(1700000000L, 1, new Array[Byte](20)))))
-    assert(survey(own.patch(50, Seq(nested), 1), 2000) == -1, "ends with its packet, so that both chains meet")
+    // Two records within a packet, the second of which ends with it: their chain goes on as the file's own.
+    val within = record(Kept(1700000000L, 500000, new Array[Byte](20)))
+    val outer = record(Kept(1700000000L, 500000, new Array[Byte](50) ++ within ++ within))
+    val nested = own.patch(20, Seq(outer), 1)
+    val at = 300 + 20 * size
+    assert(survey(nested, at + 66 + 1) == -1, "the next record is the second within, or the one behind both")
+    assert(survey(nested, at + 66) == at + outer.length)
+    assert(survey(nested, at + 66 + within.length + 1) == at + outer.length, "both chains have met")
     assert(survey(own.patch(50, Seq(new Array[Byte](16)), 1), 2000) == -1, "damage")
     assert(survey(own.patch(50, Seq(record(Kept(5, 1, frame))), 1), 2000) == -1, "an odd time")
     assert(survey(own, 2000, whole = true) > 0)
@@ -171,7 +184,9 @@ class CaptureSplitsSuite extends AnyFunSuite {
     val random = new Random(9)
     val parts = (0 until 6).flatMap { s =>
       val o = if (s % 2 == 0) Little else Big
-      val interfaces = (0 to s).map(i => interface(if (i % 2 == 0) 1 else 101, options = option(9, Array((6 + i).toByte), o), order = o))
+      val interfaces = (0 to s).map { i =>
+        interface(if (i % 2 == 0) 1 else 101, options = option(9, Array((6 + i).toByte), o), order = o)
+      }
       val packets = (0 until 300).map { i =>
         val n = random.nextInt(s + 1)
         val bytes = if (n % 2 == 0) frame else frame.drop(14)
@@ -191,7 +206,8 @@ class CaptureSplitsSuite extends AnyFunSuite {
     val whole = read(file).rows.map(_("_file_offset"))
     val cuts = (0 to file.length by 77777) :+ file.length
     val union = cuts.zip(cuts.tail).flatMap { case (a, b) =>
-      readAll(CaptureFiles.open(new Memory(file), a.toLong, b.toLong, Policy.FAILFAST, null)).rows.map(_("_file_offset"))
+      val part = CaptureFiles.open(new Memory(file), a.toLong, b.toLong, Policy.FAILFAST, null)
+      readAll(part).rows.map(_("_file_offset"))
     }
     assert(union == whole)
   }

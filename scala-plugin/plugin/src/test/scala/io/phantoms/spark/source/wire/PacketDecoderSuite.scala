@@ -199,7 +199,7 @@ class PacketDecoderSuite extends AnyFunSuite {
   test("whatever the snaplen cuts off is NULL, never wrong, never a problem") {
     val packets = Seq(
       1 -> ethernet(0x800, ipv4(6, tcp(80, 90, 0x12, hex("01020304")), options = hex("94040000"))),
-      1 -> join(Macs, hex("88a8 0001 8100 0002 86dd"), ipv6(0, join(hex("06 00 0000 00000000"), tcp(1, 2, 3, hex("05"))))),
+      1 -> join(Macs, hex("88a8 0001 8100 0002 86dd"), ipv6(0, hex("06 00 0000 00000000") ++ tcp(1, 2, 3, hex("05")))),
       1 -> ethernet(0x800, ipv4(17, udp(1, 2, hex("0102")))),
       1 -> ethernet(0x86dd, ipv6(58, hex("8000 0000 0001 0002 61"))),
       113 -> join(hex("0004 0001 0006 0a0b0c0d0e0f 0000 0800"), ipv4(1, hex("0800 0000 0001 0002 61"))),

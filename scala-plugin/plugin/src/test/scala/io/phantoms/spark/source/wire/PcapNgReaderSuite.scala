@@ -28,7 +28,11 @@ class PcapNgReaderSuite extends AnyFunSuite {
       join(
         section(o),
         interface(1, order = o),
-        interface(101, options = option(2, "eth0".getBytes, o) ++ option(9, Array(9.toByte), o) ++ option(0, Array(), o), order = o),
+        interface(
+          101,
+          options = option(2, "eth0".getBytes, o) ++ option(9, Array(9.toByte), o) ++ option(0, Array(), o),
+          order = o
+        ),
         enhanced(frame, 5, 0, order = o),
         block(5, new Array[Byte](8), o),
         enhanced(frame.drop(14), 6, 1, options = option(1, "a comment".getBytes, o), order = o)
@@ -148,12 +152,14 @@ class PcapNgReaderSuite extends AnyFunSuite {
     }
     for (end <- 12 until 28)
       assert(problems(section().take(end)).map(_._1) == Seq(0))
-    assert(intercept[WireException](read(section().take(11), Policy.PERMISSIVE)).getMessage.contains("is not a capture"))
+    val error = intercept[WireException](read(section().take(11), Policy.PERMISSIVE))
+    assert(error.getMessage.contains("is not a capture"))
   }
 
   test("hostile numbers of interfaces are bounded") {
     val many = 70000
-    val file = join(section() +: Seq.fill(many)(interface()) :+ enhanced(frame, 1, 65535) :+ enhanced(frame, 1, 65536): _*)
+    val packets = Seq(65535L, 65536L).map(enhanced(frame, 1, _))
+    val file = join((section() +: Seq.fill(many)(interface())) ++ packets: _*)
     assert(read(file, Policy.PERMISSIVE).rows.map(_.contains("problem")) == Seq(false, true))
   }
 }

@@ -147,7 +147,11 @@ object Wire {
       new ByteArrayInputStream(bytes, offset.toInt, bytes.length - offset.toInt) {
         override def read(to: Array[Byte], from: Int, length: Int): Int = super.read(to, from, length.min(piece))
         override def available(): Int = 0
-        override def close(): Unit = closed += 1
+        private var open = true
+        override def close(): Unit = if (open) {
+          open = false
+          closed += 1
+        }
       }
     }
   }
