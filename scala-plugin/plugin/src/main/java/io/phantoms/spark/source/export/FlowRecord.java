@@ -96,6 +96,16 @@ public final class FlowRecord implements WireRecord {
     others = 0;
   }
 
+  /** The values of columns; whoever writes to them {@link #mark}s the columns. */
+  long[] numbers() {
+    return low;
+  }
+
+  /** Notes that these columns, a bit each, have a value. */
+  void mark(long columns) {
+    present |= columns;
+  }
+
   boolean has(int column) {
     return (present >>> column & 1) != 0;
   }

@@ -1,5 +1,7 @@
 package io.phantoms.spark.source.export;
 
+import io.phantoms.spark.source.wire.FieldKind;
+
 /** How the bytes of a field become the value of a column. */
 final class Kind {
   /** An unsigned number of 1 to 8 bytes. */
@@ -31,7 +33,34 @@ final class Kind {
   /** Nothing at all. */
   static final int PADDING = 13;
 
+  /**
+   * Numbers and IPv4 addresses of one, two and four bytes that fit their column and are no alternative: most fields.
+   */
+  static final int PLAIN_8 = 14;
+  static final int PLAIN_16 = 15;
+  static final int PLAIN_32 = 16;
+
   private Kind() {}
+
+  /** The quick way to read a field of this kind, if it always has this length; the kind itself, if there is none. */
+  static int plain(int kind, int column, int length) {
+    if (kind == ADDRESS) {
+      return length == 4 ? PLAIN_32 : kind;
+    }
+    if (kind != NUMBER) {
+      return kind;
+    }
+    switch (length) {
+      case 1:
+        return PLAIN_8;
+      case 2:
+        return PLAIN_16;
+      case 4:
+        return Flows.SCHEMA.fields().get(column).kind() == FieldKind.LONG ? PLAIN_32 : kind;
+      default:
+        return kind;
+    }
+  }
 
   /** Numbers that are no column's value but decide one. */
   static final class Register {

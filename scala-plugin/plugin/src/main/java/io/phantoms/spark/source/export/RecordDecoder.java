@@ -14,6 +14,13 @@ final class RecordDecoder {
   private static final long MAX_SECONDS = Long.MAX_VALUE / 1_000_000;
   private static final long MAX_MILLIS = Long.MAX_VALUE / 1_000;
 
+  /**
+   * When an uptime of 32 bits begins at 0 again; a flow is rather 49 days old than it ends in more than an hour from
+   * now.
+   */
+  private static final long UPTIME_WRAP = 1L << 32;
+  private static final long MAX_AGE = UPTIME_WRAP - 3_600_000;
+
   /** The largest value of each column of numbers. */
   private static final long[] LARGEST = new long[Flows.COUNT];
 
@@ -50,11 +57,29 @@ final class RecordDecoder {
     int[] columns = template.stepColumn;
     int[] kinds = template.stepKind;
     boolean[] alternatives = template.stepAlternative;
+    long[] numbers = record.numbers();
+    long plain = 0;
     for (int i = 0; i < fields.length; i++) {
       int field = fields[i];
       int column = columns[i];
       int p = base + at[field];
+      switch (kinds[i]) {
+        case Kind.PLAIN_8:
+          numbers[column] = b[p] & 0xff;
+          plain |= 1L << column;
+          continue;
+        case Kind.PLAIN_16:
+          numbers[column] = Bytes.u16(b, p);
+          plain |= 1L << column;
+          continue;
+        case Kind.PLAIN_32:
+          numbers[column] = Bytes.u32(b, p);
+          plain |= 1L << column;
+          continue;
+        default:
+      }
       int length = lengths[field];
+      record.mark(plain);
       if (alternatives[i] && record.says(column)) {
         if (needs.other && !Bytes.allZero(b, p, p + length)) {
           record.other(field, p, length);
@@ -86,6 +111,7 @@ final class RecordDecoder {
         record.other(field, p, length);
       }
     }
+    record.mark(plain);
     derive(record, template.version(), domain);
   }
 
@@ -136,8 +162,8 @@ final class RecordDecoder {
       uptime = header.exportMicros() / 1000 - init;
     }
     // The difference of two readings of a clock of 32 bits is right even if the clock wrapped around between them.
-    long age = (int) (uptime - Bytes.u32(b, p));
-    record.number(column, header.exportMicros() - age * 1000);
+    long age = uptime - Bytes.u32(b, p) & 0xffffffffL;
+    record.number(column, header.exportMicros() - (age > MAX_AGE ? age - UPTIME_WRAP : age) * 1000);
     return true;
   }
 

@@ -89,6 +89,8 @@ final class Template {
       if (stepKind[i] <= Kind.UPTIME) {
         stepAlternative[i] = taken[stepColumn[i]];
         taken[stepColumn[i]] = true;
+        int fixed = version == 10 && length[stepField[i]] == VARIABLE ? 0 : length[stepField[i]];
+        stepKind[i] = stepAlternative[i] ? stepKind[i] : Kind.plain(stepKind[i], stepColumn[i], fixed);
       }
     }
   }

@@ -1,5 +1,6 @@
 package io.phantoms.spark.source.`export`
 
+import scala.jdk.CollectionConverters._
 import scala.util.Random
 
 import org.scalatest.exceptions.TestFailedException
@@ -55,14 +56,14 @@ class ExportFuzzSuite extends AnyFunSuite {
     }: _*)
 
   /** An export of a few datagrams: templates before data, after them, changed, withdrawn, of options. */
-  private def seeded(random: Random): Array[Byte] = {
+  private def seeded(random: Random): Seq[Array[Byte]] = {
     val kind = random.nextInt(4)
-    bytes(Seq.fill(1 + random.nextInt(8))(if (kind == 3) random.nextInt(3) else kind).map {
+    Seq.fill(1 + random.nextInt(8))(if (kind == 3) random.nextInt(3) else kind).map {
       case 0 =>
         val n = 1 + random.nextInt(30)
         v5Header(n, sampling = random.nextInt(65536)) ++ bytes(Seq.fill(n)(v5Record(prot = random.nextInt(20))): _*)
       case kind => templated(random, kind == 2)
-    }: _*)
+    }
   }
 
   private def templated(random: Random, ipfix: Boolean): Array[Byte] = {
@@ -136,17 +137,42 @@ class ExportFuzzSuite extends AnyFunSuite {
     permissive.flows
   }
 
+  /** Columns that are read without others have the values that they have among all. */
+  private def checkColumns(random: Random, file: Array[Byte]): Unit = {
+    val wanted = Array.fill(Flows.COUNT)(random.nextInt(4) == 0)
+    val names = Flows.SCHEMA.fields.asScala.map(_.name).zip(wanted).collect { case (name, true) => name }.toSet
+    def of(decoded: Decoded) = decoded.flows.map(_.filter { case (name, _) => names(name) })
+    val (few, all) = (read(file, wanted = wanted), read(file))
+    assert(of(few) == of(all), s"columns ${names.mkString(", ")}")
+  }
+
+  /** As a socket has them: each datagram is counted, none keeps the next one from being read. */
+  private def checkDatagrams(datagrams: Seq[Array[Byte]]): Unit = {
+    val sent = datagrams.map(d => Sent(d.take(65535)))
+    val decoded = receive(Policy.PERMISSIVE, sent: _*)
+    val c = decoded.counters
+    assert(c.packets == sent.size && c.packets == c.decoded + c.malformed && c.skipped == 0)
+    assert(c.flows == decoded.flows.size && c.malformed + c.withoutTemplate <= decoded.problems.size)
+    assert(receive(Policy.DROPMALFORMED, sent: _*).flows == decoded.flows)
+  }
+
+  private def damaged(random: Random, bytes: Array[Byte]): Array[Byte] =
+    (0 until random.nextInt(4)).foldLeft(bytes)((b, _) => if (b.isEmpty) b else mutated(random, b))
+
   test("damaged exports") {
     val n = property("").getOrElse(500)
     val first = property(".from").getOrElse(1)
     var flows = 0L
     (first until first + n).foreach { seed =>
       val random = new Random(seed)
-      var file = seeded(random)
-      (0 until random.nextInt(4)).foreach(_ => if (file.nonEmpty) file = mutated(random, file))
       withClue(s"-Dphantoms.fuzz.exports.from=$seed: ") {
-        try flows += check(file)
-        catch {
+        try {
+          val datagrams = seeded(random)
+          val file = damaged(random, bytes(datagrams: _*))
+          flows += check(file)
+          if (ExportReader.recognises(file, file.length)) checkColumns(random, file)
+          checkDatagrams(datagrams.map(damaged(random, _)))
+        } catch {
           case e: RuntimeException if !e.isInstanceOf[TestFailedException] => fail(e)
         }
       }

@@ -179,7 +179,7 @@ final case class Sent(bytes: Array[Byte], from: String = "198.51.100.1", port: I
 
 /** Datagrams as a socket has them: in the middle of an array that is used again and again. */
 final class Wire(datagrams: Seq[Sent]) extends DatagramSource {
-  private val room = Array.fill(3 + 65535 + 3)(0x5a.toByte)
+  private val room = new Array[Byte](3 + 65535 + 3)
   private var rest = datagrams
   private var now: Sent = _
   private var high, low = 0L

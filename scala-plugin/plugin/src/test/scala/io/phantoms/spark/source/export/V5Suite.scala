@@ -68,6 +68,12 @@ class V5Suite extends AnyFunSuite {
     assert(flow("last") == Micros + 100 * 1000L)
   }
 
+  test("a flow that is weeks old") {
+    val days = 40L * 24 * 3600 * 1000
+    val flow = read(v5Header(1, uptime = days) ++ v5Record(first = 0, last = days - 1)).flow
+    assert(flow("first") == Micros - days * 1000 && flow("last") == Micros - 1000)
+  }
+
   test("times after 2038") {
     val late = 0xf0000000L
     val flow = read(v5Header(1, seconds = late) ++ v5Record(last = 1000000)).flow
