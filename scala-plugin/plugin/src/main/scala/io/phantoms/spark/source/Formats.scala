@@ -54,8 +54,12 @@ private[source] object Formats {
     val _ = supply.ensure(HeadOfExport)
     val n = math.min(HeadOfExport, supply.available)
     val head = java.util.Arrays.copyOfRange(supply.buffer, supply.position, supply.position + n)
-    !CaptureFiles.recognises(head, n) && ExportReader.recognises(head, n)
+    !CaptureFiles.recognises(head, n) && (ExportReader.recognises(head, n) || isOfNfdump(head))
   }
+
+  /** nfdump's own files hold flows, too; the reader of exports says what to do about them. */
+  private def isOfNfdump(head: Array[Byte]): Boolean =
+    head.length >= 2 && Set(0xa50c, 0x0ca5)((head(0) & 0xff) << 8 | head(1) & 0xff)
 
   /** Parts of a file of about this many bytes. What a template says holds to the end of a file: flows have one part. */
   def splits(file: CaptureFile, records: Records, bytes: Long): Seq[Split] = records match {

@@ -122,7 +122,8 @@ class IpFunctionsSuite extends AnyFunSuite with BeforeAndAfterAll {
       val lines = info.getExamples.linesIterator.map(_.trim).filter(l => l.nonEmpty && l != "Examples:").toSeq
       val examples = lines.grouped(2).toSeq
       assert(examples.nonEmpty)
-      examples.foreach { case Seq(sql, expected) =>
+      examples.foreach { example =>
+        val (sql, expected) = (example.head, example.last)
         val query = sql.stripPrefix("> ").stripSuffix(";").replace("_FUNC_", name.funcName)
         assert(spark.sql(query).head().get(0).toString == expected, query)
       }
