@@ -6,6 +6,8 @@ import java.util.zip.GZIPOutputStream
 
 import scala.jdk.CollectionConverters._
 
+import io.phantoms.spark.source.wire.Wire
+
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.streaming.Trigger
 import org.scalatest.funsuite.AnyFunSuite
@@ -127,6 +129,26 @@ class FileStreamSuite extends AnyFunSuite with LftaStreams {
     assert(kept.batches.size > 1)
     query.stop()
     sameRows(kept.rows, packets(7, 200).map(p => Row(p.micros * 1000, p.sport, null)))
+  }
+
+  test("a pcapng capture, run after run while it is written; an export waits until it is complete") {
+    val (at, kept) = (new Place, new Kept)
+    val some = packets(4, 60)
+    val (first, second) = some.splitAt(30)
+    val early = first.map(p => Wire.enhanced(TestCaptures.frame(p), p.micros))
+    // Another interface in the middle, whose times are in nanoseconds.
+    val nanos = Wire.interface(options = Wire.option(9, Array(9.toByte)))
+    val later = second.map(p => Wire.enhanced(TestCaptures.frame(p), p.micros * 1000, 1))
+    val bytes = Wire.join(Wire.section() +: Wire.interface() +: (early ++ (nanos +: later)): _*)
+    val (capture, exported) = (at.input.resolve("a.pcapng"), at.input.resolve("b.nf5"))
+    Files.write(exported, TestCaptures.v5(TestCaptures.flows(5, 1)).toArray.flatten)
+    Files.write(capture, Array.emptyByteArray)
+    bytes.grouped(1111).foreach { piece =>
+      Files.write(capture, piece, StandardOpenOption.APPEND)
+      run(at, kept, "records" -> "packets", "fileAge" -> "10m")
+    }
+    assert(kept.batches.size > 3)
+    sameRows(kept.rows, some.map(p => Row(p.micros * 1000, p.sport)))
   }
 
   test("a capture that ends within a record: a row that says so, and the packet when it is there") {

@@ -29,17 +29,19 @@ private[source] final class PendingFiles(
 
   // Files that are too young by their time, which may be another clock's: since when they have looked as they do.
   private val watched = mutable.HashMap.empty[String, (ListedFile, Long)]
+  private var young = 0
   private val leftAlone = mutable.HashMap.empty[String, ListedFile]
 
   /** Files that were changed after they had been taken, in a way that nothing can be made of. */
   def changed: Int = leftAlone.size
 
   /** Files that wait until nobody has changed them for a while, or for the rest of a record. */
-  def waiting: Int = watched.size
+  def waiting: Int = young
 
   /** The parts of files that can be taken, those changed earliest first. */
   def of(listed: Seq[ListedFile]): Seq[TakenPart] = {
     forgetMissing(listed)
+    young = 0
     listed.sortBy(f => (f.modified, f.path)).flatMap(part)
   }
 
@@ -51,27 +53,32 @@ private[source] final class PendingFiles(
 
   private def part(file: ListedFile): Option[TakenPart] =
     seen.of(file.path) match {
-      case None if file.length > 0 && seen.isNew(file.modified) => looking(file)(first(file))
+      case None if file.length > 0 && seen.isNew(file.modified) =>
+        looking(file)(first(file, _))
       case Some(last) if last.length != file.length || last.modified != file.modified || last.until < file.length =>
-        looking(file)(further(file, last))
-      case _ => None
+        looking(file)(further(file, last, _))
+      case _ =>
+        watched -= file.path
+        None
     }
 
   /** A file that cannot be looked at is left to the tasks, whose errors say what is wrong; or it is gone again. */
-  private def looking(file: ListedFile)(body: => Option[TakenPart]): Option[TakenPart] =
-    try body
+  private def looking(file: ListedFile)(body: Boolean => Option[TakenPart]): Option[TakenPart] = {
+    val settled = isSettled(file)
+    if (!settled) young += 1
+    try body(settled)
     catch {
       case NonFatal(e) =>
-        val last = seen.of(file.path)
         logWarning(s"${file.path} could not be looked at ($e)")
-        if (last.isEmpty && isSettled(file)) Some(whole(file, None)) else None
+        Option.when(settled && seen.of(file.path).isEmpty)(whole(file, None))
     }
+  }
 
   private def whole(file: ListedFile, growth: Option[Growth]): TakenPart =
     TakenPart(file.path, 0, file.length, file.length, file.modified, None, growth)
 
-  private def first(file: ListedFile): Option[TakenPart] =
-    if (isSettled(file)) {
+  private def first(file: ListedFile, settled: Boolean): Option[TakenPart] =
+    if (settled) {
       // Somebody may pause in writing it. To look at all files would take long.
       val mayGrow = clock() - file.modified < StillWritten
       val follow = mayGrow && WholeRecords.of(capture(file.path, math.min(file.length, Looked)), 0, null) != null
@@ -82,24 +89,24 @@ private[source] final class PendingFiles(
         if records.end > LongestHeader
       } yield TakenPart(file.path, 0, records.end, file.length, file.modified, None, Some(growth(file, records)))
 
-  private def further(file: ListedFile, last: TakenPart): Option[TakenPart] =
+  private def further(file: ListedFile, last: TakenPart, settled: Boolean): Option[TakenPart] =
     last.growth match {
       case Some(known) if file.length >= last.until && isSame(file, known) =>
-        if (file.length == last.until) None else grown(file, last, known)
+        if (file.length == last.until) None else grown(file, last, known, settled)
       case _ => leave(file)
     }
 
   private def isSame(file: ListedFile, known: Growth): Boolean =
     WholeRecords.checksum(capture(file.path, file.length), known.first) == known.checksum
 
-  private def grown(file: ListedFile, last: TakenPart, known: Growth): Option[TakenPart] = {
+  private def grown(file: ListedFile, last: TakenPart, known: Growth, settled: Boolean): Option[TakenPart] = {
     // What was taken may end in the middle of a record: its rest is there now, so it is read again from its beginning.
     val begin =
       if (known.whole == last.until) Some(known.whole -> known.headers)
       else follow(file.path, last.until, known).map(r => r.end -> plain(Some(r.headers)))
     begin.flatMap { case (from, headers) =>
       val here = known.copy(whole = from, headers = headers)
-      if (isSettled(file))
+      if (settled)
         Some(TakenPart(file.path, from, file.length, file.length, file.modified, here.headers, Some(here)))
       else
         follow(file.path, file.length, here).filter(_.end > math.max(from, last.until)).map { records =>
@@ -130,17 +137,16 @@ private[source] final class PendingFiles(
     None
   }
 
-  private def isSettled(file: ListedFile): Boolean = {
-    val now = TimeUnit.NANOSECONDS.toMillis(System.nanoTime())
-    val settled = clock() - file.modified >= fileAgeMillis || (watched.get(file.path) match {
-      case Some((same, since)) if same == file => now - since >= fileAgeMillis
-      case _ =>
-        watched(file.path) = file -> now
-        false
-    })
-    if (settled) watched -= file.path
-    settled
-  }
+  private def isSettled(file: ListedFile): Boolean =
+    clock() - file.modified >= fileAgeMillis || {
+      val now = TimeUnit.NANOSECONDS.toMillis(System.nanoTime())
+      watched.get(file.path) match {
+        case Some((same, since)) if same == file => now - since >= fileAgeMillis
+        case _ =>
+          watched(file.path) = file -> now
+          false
+      }
+    }
 }
 
 private object PendingFiles {

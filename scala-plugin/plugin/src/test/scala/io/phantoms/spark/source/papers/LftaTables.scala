@@ -70,8 +70,8 @@ object LftaTables {
     Least(groups, least(TableKind.DIRECT), least(TableKind.SECOND_CHANCE))
   }
 
-  private def loses(groups: Int, kind: TableKind, slots: Int): Boolean =
-    server.run(groups, 1, kind, slots, lazily = false, epochs = 2, Seed).loss > NoLoss
+  private[papers] def loses(groups: Int, kind: TableKind, slots: Int): Boolean =
+    server.run(groups, 1, kind, slots, lazily = false, epochs = 1, Seed).loss > NoLoss
 
   /** Groups that leave a packet, where nothing is lost. */
   private[papers] def leaving(groups: Int, kind: TableKind, slots: Int): Double =
