@@ -131,7 +131,8 @@ object LftaOptions {
   private def lower(name: String): String = name.toLowerCase(Locale.ROOT)
 
   /** Those have a dot in their names, as only few of ours do. */
-  private def isHadoop(name: String): Boolean = name.contains('.') && !Seq("tables.", "ring.").exists(lower(name).startsWith)
+  private def isHadoop(name: String): Boolean =
+    name.contains('.') && !Seq("tables.", "ring.").exists(lower(name).startsWith)
 
   private def refuseUnknown(name: String): Unit =
     if (!known.contains(lower(name)) && !isHadoop(name)) {
