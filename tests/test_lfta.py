@@ -74,6 +74,21 @@ def test_several_paths(spark: SparkSession, made: Path) -> None:
     assert lfta.read(spark, str(made / "capture" / "*-00001.pcap")).count() == lfta.read(spark, files[1:2]).count()
 
 
+def test_in_sql(spark: SparkSession, made: Path) -> None:
+    spark.sql(
+        f"CREATE OR REPLACE TEMPORARY VIEW seen USING lfta OPTIONS (path '{made / 'capture'}', addresses 'string')"
+    )
+    try:
+        sides = spark.sql(
+            "SELECT in_subnet(srcip, '128.0.0.0/1') AS high, count(*) AS n FROM seen GROUP BY high"
+        ).collect()
+    finally:
+        spark.catalog.dropTempView("seen")
+    table = truth("packets", PACKETS, captures.as_captured)
+    high = sum(address < 0 for address in table["srcip"].to_pylist())
+    assert {row.high: row.n for row in sides} == {True: high, False: PACKETS - high}
+
+
 @pytest.mark.parametrize("addresses", ["binary", "int", "string"])
 @pytest.mark.parametrize("records", ["packets", "flows"])
 def test_the_schema_needs_no_session(spark: SparkSession, made: Path, records: str, addresses: str) -> None:
