@@ -75,13 +75,11 @@ def test_several_paths(spark: SparkSession, made: Path) -> None:
 
 
 def test_in_sql(spark: SparkSession, made: Path) -> None:
-    spark.sql(
-        f"CREATE OR REPLACE TEMPORARY VIEW seen USING lfta OPTIONS (path '{made / 'capture'}', addresses 'string')"
-    )
+    path = made / "capture"
+    spark.sql(f"CREATE TEMPORARY VIEW seen USING lfta OPTIONS (path '{path}', addresses 'string')")
     try:
-        sides = spark.sql(
-            "SELECT in_subnet(srcip, '128.0.0.0/1') AS high, count(*) AS n FROM seen GROUP BY high"
-        ).collect()
+        query = "SELECT in_subnet(srcip, '128.0.0.0/1') AS high, count(*) AS n FROM seen GROUP BY high"
+        sides = spark.sql(query).collect()
     finally:
         spark.catalog.dropTempView("seen")
     table = truth("packets", PACKETS, captures.as_captured)
