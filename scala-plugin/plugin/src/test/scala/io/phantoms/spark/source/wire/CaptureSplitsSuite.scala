@@ -154,7 +154,9 @@ class CaptureSplitsSuite extends AnyFunSuite {
     val random = new Random(8)
     val format = PcapFormat.read(pcap(Seq(Kept(1700000000L, 1, frame))), 0, true)
     def survey(records: Seq[Array[Byte]], start: Int, whole: Boolean = false): Int = {
-      val window = join(noise(random, 300) +: records: _*)
+      val before = new Array[Byte](300)
+      random.nextBytes(before)
+      val window = join(before +: records: _*)
       new PcapStart(window, whole, format).survey(start, if (whole) window.length else start.max(window.length - 200))
     }
     val own = (0 until 100).map(i => record(Kept(1700000000L + i, 500000, frame)))
