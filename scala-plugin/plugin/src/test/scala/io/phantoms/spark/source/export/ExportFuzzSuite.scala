@@ -3,6 +3,7 @@ package io.phantoms.spark.source.`export`
 import scala.jdk.CollectionConverters._
 import scala.util.Random
 
+import org.scalatest.Assertion
 import org.scalatest.exceptions.TestFailedException
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -138,7 +139,7 @@ class ExportFuzzSuite extends AnyFunSuite {
   }
 
   /** Columns that are read without others have the values that they have among all. */
-  private def checkColumns(random: Random, file: Array[Byte]): Unit = {
+  private def checkColumns(random: Random, file: Array[Byte]): Assertion = {
     val wanted = Array.fill(Flows.COUNT)(random.nextInt(4) == 0)
     val names = Flows.SCHEMA.fields.asScala.map(_.name).zip(wanted).collect { case (name, true) => name }.toSet
     def of(decoded: Decoded) = decoded.flows.map(_.filter { case (name, _) => names(name) })
@@ -147,7 +148,7 @@ class ExportFuzzSuite extends AnyFunSuite {
   }
 
   /** As a socket has them: each datagram is counted, none keeps the next one from being read. */
-  private def checkDatagrams(datagrams: Seq[Array[Byte]]): Unit = {
+  private def checkDatagrams(datagrams: Seq[Array[Byte]]): Assertion = {
     val sent = datagrams.map(d => Sent(d.take(65535)))
     val decoded = receive(Policy.PERMISSIVE, sent: _*)
     val c = decoded.counters
