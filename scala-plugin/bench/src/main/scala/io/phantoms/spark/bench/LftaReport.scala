@@ -15,7 +15,7 @@ import org.apache.spark.sql.SparkSession
  * real traffic. Seconds are medians, with the reader's answer compared with Parquet's.
  */
 object LftaReport {
-  private val Repeats = 5
+  private val Repeats = 3
   private val Flows = 100000
   private val Kept = 64
 

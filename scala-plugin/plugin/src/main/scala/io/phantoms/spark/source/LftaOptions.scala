@@ -41,6 +41,7 @@ object Addresses {
  * @param tableBytes memory of a task's table
  * @param pushDownAggregate whether readers aggregate
  * @param columnar whether readers hand out batches of columns where they can
+ * @param hadoop what is said to the file system
  */
 final case class LftaOptions(
     records: Option[Records],
@@ -54,7 +55,8 @@ final case class LftaOptions(
     flush: Flush,
     pushDownAggregate: Boolean,
     columnar: Boolean,
-    skipped: SkippedFiles
+    skipped: SkippedFiles,
+    hadoop: Map[String, String]
 )
 
 object LftaOptions {
@@ -98,8 +100,9 @@ object LftaOptions {
   private val known = (own.map(_._1) ++ StreamOptions.own ++ ofSpark).map(lower).toSet ++ ofCatalogs
 
   def apply(options: CaseInsensitiveStringMap): LftaOptions = {
-    options.asCaseSensitiveMap.asScala.keys.foreach(refuseUnknown)
-    val files = new FileSourceOptions(CaseInsensitiveMap(options.asCaseSensitiveMap.asScala.toMap))
+    val all = options.asCaseSensitiveMap.asScala.toMap
+    all.keys.foreach(refuseUnknown)
+    val files = new FileSourceOptions(CaseInsensitiveMap(all))
     def text(name: String): String = Option(options.get(name)).map(_.trim).getOrElse(default(name))
     LftaOptions(
       Option(options.get("records")).map(v => chosen("records", v.trim, Records.all)(_.name)),
@@ -113,7 +116,8 @@ object LftaOptions {
       chosen("flush", text("flush"), Flush.all)(_.name),
       boolean("pushDownAggregate", text("pushDownAggregate")),
       boolean("columnar", text("columnar")),
-      SkippedFiles(files.ignoreMissingFiles, files.ignoreCorruptFiles)
+      SkippedFiles(files.ignoreMissingFiles, files.ignoreCorruptFiles),
+      all.filter { case (name, _) => isHadoop(name) }
     )
   }
 
@@ -126,14 +130,15 @@ object LftaOptions {
 
   private def lower(name: String): String = name.toLowerCase(Locale.ROOT)
 
-  /** Hadoop's options have a dot in their names and are none of ours; nor are those of a catalog's tables. */
-  private def refuseUnknown(name: String): Unit = {
-    val isHadoop = name.contains('.') && !Seq("tables.", "ring.").exists(lower(name).startsWith)
-    if (!known.contains(lower(name)) && !isHadoop) {
+  /** Those have a dot in their names, as only few of ours do. */
+  private def isHadoop(name: String): Boolean =
+    name.contains('.') && !Seq("tables.", "ring.").exists(lower(name).startsWith)
+
+  private def refuseUnknown(name: String): Unit =
+    if (!known.contains(lower(name)) && !isHadoop(name)) {
       val names = (own.map(_._1) ++ StreamOptions.own ++ ofSpark).sorted.mkString(", ")
       refuse(name, s"there is no such option. The options of lfta are: $names.")
     }
-  }
 
   private def chosen[T](option: String, value: String, all: Seq[T])(name: T => String): T =
     all.find(name(_).equalsIgnoreCase(value))

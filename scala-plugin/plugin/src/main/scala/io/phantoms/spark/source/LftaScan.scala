@@ -74,8 +74,7 @@ private[source] case class LftaScan(
     wanted
   }
 
-  private def configuration =
-    sparkSession.sessionState.newHadoopConfWithOptions(Map.empty)
+  private def configuration = sparkSession.sessionState.newHadoopConfWithOptions(options.hadoop)
 
   override def planInputPartitions(): Array[InputPartition] = {
     val conf = configuration

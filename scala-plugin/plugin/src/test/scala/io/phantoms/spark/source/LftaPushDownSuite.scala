@@ -5,6 +5,7 @@ import scala.util.{Random, Try}
 import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.classic.DataFrame
 import org.apache.spark.sql.catalyst.plans.logical.Filter
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.scalatest.funsuite.AnyFunSuite
 
 /** What is taken over from Spark gives the rows that Spark gives: over the source, and over the rows of it elsewhere. */
@@ -100,7 +101,7 @@ class LftaPushDownSuite extends AnyFunSuite with LftaSession {
       "SELECT dstport, sum(length * 2) FROM @ GROUP BY 1",
       "SELECT dstport, max(srcip) FROM @ GROUP BY 1",
       "SELECT dstport, count(*) FILTER (WHERE length > 70) FROM @ GROUP BY 1",
-      "SELECT dstport, stddev_pop(srcport) FROM @ WHERE srcport < 1030 GROUP BY 1",
+      "SELECT dstport, bit_or(srcport) FROM @ WHERE srcport < 1030 GROUP BY 1",
       "SELECT dstport, count(*) FROM @ WHERE length % 2 = 0 GROUP BY 1",
       "SELECT dstport, count(*) FROM @ GROUP BY ROLLUP (dstport)"
     ).foreach(q => assert(!isAggregated(same(q)), q))
@@ -202,7 +203,7 @@ class LftaPushDownSuite extends AnyFunSuite with LftaSession {
       "srcport = dstport OR srcport < 1030",
       "hex(src_mac) LIKE '06%' AND length > 70",
       "ip_to_string(srcip) LIKE '10.0.%' AND prot = 17",
-      "rand(5) >= 0 AND prot = 17"
+      "rand(5) > 1e-15 AND prot = 17"
     ).foreach { p =>
       val df = same(s"SELECT time_nanos, srcip FROM @ WHERE $p")
       assert(df.queryExecution.optimizedPlan.exists(_.isInstanceOf[Filter]), p)
@@ -261,9 +262,12 @@ class LftaPushDownSuite extends AnyFunSuite with LftaSession {
     val plan = df.queryExecution.explainString(org.apache.spark.sql.execution.FormattedMode)
     Seq("PushedAggregation: [count(*)]", "PushedGroupBy: [srcip]", "PushedFilters: [", "Records: packets")
       .foreach(t => assert(plan.contains(t), plan))
-    val whole = sql("SELECT srcip, length FROM packets").queryExecution.optimizedPlan.stats
-    assert(whole.rowCount.exists(n => n > 1000 && n < 20000), whole)
-    assert(whole.sizeInBytes < sql("SELECT * FROM packets").queryExecution.optimizedPlan.stats.sizeInBytes)
+    def statistics(query: String) =
+      sql(query).queryExecution.optimizedPlan.collect { case r: DataSourceV2ScanRelation => r.stats }.head
+    val some = statistics("SELECT srcip, length FROM packets")
+    assert(some.rowCount.exists(n => n > 1000 && n < 20000), some)
+    assert(some.sizeInBytes < statistics("SELECT * FROM packets").sizeInBytes)
+    assert(statistics("SELECT srcip FROM packets WHERE length > 70").rowCount.isEmpty)
   }
 
   test("one exchange for equal scans") {

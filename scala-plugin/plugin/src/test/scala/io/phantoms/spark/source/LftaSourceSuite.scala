@@ -87,7 +87,7 @@ class LftaSourceSuite extends AnyFunSuite with LftaSession {
     assert(byDay == Set(Row(1, 200L), Row(2, 200L)))
     val rows = parted.where("day = 1 AND prot = 17").select("length", "day", "prot")
     assert(rows.collect().toSeq.forall(r => r.getInt(1) == 1 && r.getInt(2) == 17))
-    assert(rows.count() == packets.count(_.prot == 17))
+    assert(rows.count() == read(capture).where("prot = 17").count())
     assert(parted.select("length", "site", "day").distinct().select("site", "day").distinct().collect().toSet ==
       Set(Row("x", 1), Row("y", 2)))
     assert(parted.inputFiles.length == 2)
@@ -219,7 +219,8 @@ class LftaSourceSuite extends AnyFunSuite with LftaSession {
     val none = intercept[AnalysisException](spark.read.format("lfta").load())
     assert(none.getMessage.contains("path"))
     // Hadoop's are not ours to judge.
-    assert(read(capture, "fs.s3a.endpoint" -> "x", "PATHGLOBFILTER" -> "*.pcap").count() == 200)
+    val some = read(capture, "fs.s3a.endpoint" -> "x", "PATHGLOBFILTER" -> "*.pcap")
+    assert(some.count() == 200 && scans(some).head.options.hadoop == Map("fs.s3a.endpoint" -> "x"))
   }
 
   test("a schema of the user's") {

@@ -65,7 +65,7 @@ object TestCaptures {
       val isV6 = random.nextInt(5) == 0
       def host() = {
         val h = math.min(random.nextInt(40), random.nextInt(40))
-        if (isV6) f"2001:db8::$h%x" else s"10.0.${h % 3}.$h"
+        if (isV6) f"2001:db8::${h + 1}%x" else s"10.0.${h % 3}.$h"
       }
       val prot = if (random.nextInt(3) == 0) 17 else Tcp
       TestPacket(
