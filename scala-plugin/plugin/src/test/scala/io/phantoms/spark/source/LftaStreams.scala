@@ -79,8 +79,8 @@ trait LftaStreams extends LftaSession { this: Suite =>
 
   /** What the readers of the last batch counted. */
   protected def counted(query: StreamingQuery): Map[String, Long] = {
-    val last = query.asInstanceOf[StreamingQueryWrapper].streamingQuery.lastExecution
-    collectWithSubqueries(last.executedPlan) { case s: MicroBatchScanExec => s }
+    Option(query.asInstanceOf[StreamingQueryWrapper].streamingQuery.lastExecution).toSeq
+      .flatMap(last => collectWithSubqueries(last.executedPlan) { case s: MicroBatchScanExec => s })
       .flatMap(_.metrics.map { case (name, m) => name -> m.value }).toMap
   }
 }

@@ -46,8 +46,15 @@ class UdpStreamSuite extends AnyFunSuite with LftaStreams {
   private def metric(query: StreamingQuery, name: String): Seq[Long] =
     query.recentProgress.toSeq.flatMap(_.sources).flatMap(s => Option(s.metrics.get(name))).map(_.toLong)
 
+  /** Begins a query, and waits until it listens: once it has tried its first trigger. */
+  private def ready(df: DataFrame, at: Place, kept: Kept): StreamingQuery = {
+    val query = start(df, at, kept, Trigger.ProcessingTime(0))
+    eventually("no trigger")(query.lastProgress != null || !query.isActive)
+    query
+  }
+
   private def continuously(df: DataFrame, at: Place, kept: Kept): StreamingQuery =
-    start(df.select("srcport", "exporter"), at, kept, Trigger.ProcessingTime(0))
+    ready(df.select("srcport", "exporter"), at, kept)
 
   test("v5, v9 whose template came with an earlier batch, IPFIX; two exporters; tasks that fail once") {
     val (at, kept, port) = (new Place, new Kept, freePort())
@@ -58,12 +65,7 @@ class UdpStreamSuite extends AnyFunSuite with LftaStreams {
     val df = listening(port, "addresses" -> "string")
     assert(df.schema == spark.read.format("lfta").option("records", "flows").option("addresses", "string")
       .load(TestCaptures.write(folder.resolve("v5/a"), bytes(v5Header(1), v5Record()))).schema)
-    val query = start(
-      df.select(failsOnce(col("srcport")), col("exporter"), col("version")),
-      at,
-      kept,
-      Trigger.ProcessingTime(0)
-    )
+    val query = ready(df.select(failsOnce(col("srcport")), col("exporter"), col("version")), at, kept)
     val (one, two) = (new Sender("127.0.0.2", port), new Sender("127.0.0.3", port))
     one.send(v9(set(0, template(300, 7 -> 2)), set(300, u16(1))))
     eventually(s"${kept.rows}")(kept.rows.size == 1)
@@ -120,8 +122,6 @@ class UdpStreamSuite extends AnyFunSuite with LftaStreams {
     eventually(s"${kept.rows}")(kept.rows.map(_.getInt(0)) == Seq(1, 3))
     second.stop()
     val third = continuously(listening(port, "maxDatagramsPerTrigger" -> "1"), at, kept)
-    // It listens once the first trigger has been tried.
-    eventually("no trigger")(third.lastProgress != null)
     send(4)
     send(5)
     eventually(s"${kept.rows}")(kept.rows.map(_.getInt(0)) == Seq(1, 3, 4, 5))

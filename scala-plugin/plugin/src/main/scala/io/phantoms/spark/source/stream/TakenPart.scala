@@ -50,6 +50,12 @@ final case class Growth(whole: Long, headers: Option[Seq[Long]], first: Int, che
 object TakenPart {
   private implicit val formats: Formats = DefaultFormats
 
+  // None and an empty list are two things.
+  private def headersOf(v: JValue): Option[Seq[Long]] = v \ "headers" match {
+    case list: JArray => Some(list.extract[Seq[Long]])
+    case _ => None
+  }
+
   /** Reads a line of the log; throws whatever the parser throws if it is none. */
   def of(line: String): TakenPart = {
     val v = parse(line)
@@ -59,12 +65,12 @@ object TakenPart {
       (v \ "until").extract[Long],
       (v \ "length").extract[Long],
       (v \ "modified").extract[Long],
-      (v \ "headers").extractOpt[Seq[Long]],
+      headersOf(v),
       v \ "growth" match {
         case g: JObject =>
           Some(Growth(
             (g \ "whole").extract[Long],
-            (g \ "headers").extractOpt[Seq[Long]],
+            headersOf(g),
             (g \ "first").extract[Int],
             (g \ "checksum").extract[Long]
           ))

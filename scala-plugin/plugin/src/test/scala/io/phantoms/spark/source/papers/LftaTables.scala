@@ -20,7 +20,7 @@ object LftaTables {
   private val (rate, epoch) = (310000.0, 10.0)
 
   /** Fitted, see the page: by the CPU column of table 2, and by the eager losses of its first two rows. */
-  private[papers] val costs = Costs(packet = 0.267e-6, probe = 0.463e-6, leaving = 5.6e-6)
+  private[papers] val costs = Costs(packet = 0.041e-6, probe = 0.486e-6, leaving = 5.6e-6)
   private val ring = 117800
   private[papers] val server = RingSimulation(costs, rate, ring, epoch)
 
@@ -77,10 +77,10 @@ object LftaTables {
   private[papers] def leaving(groups: Int, kind: TableKind, slots: Int): Double =
     server.copy(costs = Costs(0, 0, 0)).run(groups, 1, kind, slots, lazily = false, epochs = 1, Seed).leavingPerPacket
 
-  /** In tables with room for all groups, in percent. */
+  /** In tables with so much room that new groups hardly ever meet, in percent. */
   private[papers] def lossesOf(groups: Int, queries: Int, epochs: Int): Losses = {
     def run(lazily: Boolean) =
-      server.run(groups, queries, TableKind.SECOND_CHANCE, 4 * groups, lazily, epochs, Seed)
+      server.run(groups, queries, TableKind.SECOND_CHANCE, 64 * groups, lazily, epochs, Seed)
     val (eager, late) = (run(lazily = false), run(lazily = true))
     Losses(groups, queries, 100 * eager.loss, 100 * late.loss, 100 * late.busy)
   }

@@ -14,6 +14,18 @@ import io.phantoms.spark.source.table.{ReaderTable, TableKind}
 final case class Costs(packet: Double, probe: Double, leaving: Double)
 
 /**
+ * What came of it.
+ *
+ * @param lost packets of the offered ones
+ * @param busy the part of the time that the server works
+ * @param leaving groups that left a table
+ */
+final case class Outcome(offered: Long, lost: Long, busy: Double, leaving: Long) {
+  def loss: Double = lost.toDouble / offered
+  def leavingPerPacket: Double = leaving.toDouble / (offered - lost)
+}
+
+/**
  * Packets that arrive evenly in a ring from which one server takes them, who keeps a table for each of several equal
  * queries: in virtual time, with the tables of the readers.
  *
@@ -22,12 +34,6 @@ final case class Costs(packet: Double, probe: Double, leaving: Double)
  * @param epoch seconds, at whose end the groups of the tables are closed
  */
 final case class RingSimulation(costs: Costs, rate: Double, ring: Int, epoch: Double) {
-
-  /** @param lost packets of the offered ones; `busy` is the part of the time that the server works */
-  final case class Outcome(offered: Long, lost: Long, busy: Double, leaving: Long) {
-    def loss: Double = lost.toDouble / offered
-    def leavingPerPacket: Double = leaving.toDouble / (offered - lost)
-  }
 
   /**
    * @param groups uniformly among the packets
