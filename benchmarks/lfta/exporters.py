@@ -156,7 +156,10 @@ def pmacctd(capture: Path, version: int, directory: Path) -> tuple[Totals, list[
 
 
 def tcpreplay(capture: Path, seen: Path, packets: int) -> None:
-    """Send the packets of a capture over loopback, and capture them there anew."""
+    """Send the packets of a generated capture over loopback, and capture them there anew.
+
+    By their hardware addresses they are told from what else this machine sends to itself.
+    """
     watcher = subprocess.Popen(
         [
             "dumpcap",
@@ -170,7 +173,7 @@ def tcpreplay(capture: Path, seen: Path, packets: int) -> None:
             "-a",
             "duration:60",
             "-f",
-            "not host 127.0.0.1",
+            "ether[0:2] = 0x0200",
         ],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from phantoms.errors import PhantomsError
 from phantoms.lfta_info import info
-from phantoms.lfta_options import OPTIONS, spark_options
+from phantoms.lfta_options import LISTEN_OPTIONS, OPTIONS, spark_options
 from phantoms.lfta_schema import schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["OPTIONS", "info", "read", "schema"]
+__all__ = ["LISTEN_OPTIONS", "OPTIONS", "info", "listen", "read", "schema"]
 
 FORMAT = "lfta"
 
@@ -62,3 +62,38 @@ def read(
     if not paths:
         raise PhantomsError("BAD_ARGUMENT", "path: there is none.", "Name files, directories or globs.")
     return spark.read.format(FORMAT).options(**spark_options(options)).load(paths)
+
+
+def listen(spark: SparkSession, address: str = "127.0.0.1:2055", **options: Any) -> DataFrame:
+    """Receive the flow records (NetFlow v5, v9, IPFIX) that exporters send to a UDP port.
+
+    The driver listens from the start of a query to its end. UDP is at most once, and so is this: what finds the ring
+    full, or is in it when the query ends, is lost; the former is counted in the query's progress.
+
+    Parameters
+    ----------
+    spark : SparkSession
+        The session. Its JVM needs the plugin's jar; the extension may be there or not.
+    address : str, optional
+        ``host:port``, an IPv6 host in brackets. ``0.0.0.0:2055`` for all of the driver's addresses: whoever reaches
+        the port can send.
+    **options
+        By the names in `phantoms.lfta.LISTEN_OPTIONS`, such as ``addresses="string"``, ``ring_memory="256m"``,
+        ``max_datagrams_per_trigger=100_000``.
+
+    Returns
+    -------
+    DataFrame
+        A stream of flow records; columns as `schema` tells.
+
+    Raises
+    ------
+    PhantomsError
+        ``BAD_ARGUMENT`` for an option that is none.
+
+    Examples
+    --------
+    >>> lfta.listen(spark, "0.0.0.0:2055").writeStream.format("parquet").start("flows")  # doctest: +SKIP
+    """
+    given = spark_options(options, LISTEN_OPTIONS)
+    return spark.readStream.format(FORMAT).options(**given).option("listen", address).load()

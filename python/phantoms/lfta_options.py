@@ -74,6 +74,16 @@ _ALL = (
 OPTIONS: dict[str, Option] = {o.name: o for o in _ALL}
 """What `read` knows, by Python's name."""
 
+_OF_PORTS = (
+    Option("ring_memory", "ring.memory", "64m", "memory for datagrams until their batch is done"),
+    Option("max_datagrams_per_trigger", "maxDatagramsPerTrigger", "", "datagrams of a batch"),
+)
+
+LISTEN_OPTIONS: dict[str, Option] = {
+    name: OPTIONS[name] for name in ("addresses", "mode", "column_name_of_corrupt_record")
+} | {o.name: o for o in _OF_PORTS}
+"""What `listen` knows, by Python's name."""
+
 
 def spark_options(given: Mapping[str, Any], known: Mapping[str, Option] = OPTIONS) -> dict[str, str]:
     """Options as the source takes them.
