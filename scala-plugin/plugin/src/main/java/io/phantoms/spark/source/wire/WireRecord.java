@@ -3,10 +3,11 @@ package io.phantoms.spark.source.wire;
 import java.util.Map;
 
 /**
- * One record (a packet, a flow) as its reader holds it: reused from record to record, read before the next one is asked for.
+ * One record (a packet, a flow) as its reader holds it: reused from record to record, read before the next one is asked
+ * for.
  *
- * <p>Fields are known by their place in the reader's {@link RecordSchema}. A getter of another kind than the field's answers
- * nothing sensible; a getter of a field that {@link #isNull} has no value answers 0 or null.
+ * <p>Fields are known by their place in the reader's {@link RecordSchema}. A getter of another kind than the field's
+ * answers nothing sensible; a getter of a field that {@link #isNull} has no value answers 0 or null.
  */
 public interface WireRecord {
 

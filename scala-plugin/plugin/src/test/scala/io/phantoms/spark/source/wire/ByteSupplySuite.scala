@@ -65,7 +65,8 @@ class ByteSupplySuite extends AnyFunSuite {
     val zeros = new Array[Byte](512)
     val named = gzip(a)
     val header = hex("1f8b 08 1e 00000000 00ff 0300 010203") ++ "name\u0000comment\u0000".getBytes ++ hex("abcd")
-    for ((what, bytes) <- Seq(
+    for (
+      (what, bytes) <- Seq(
         "gzip" -> gzip(capture),
         "members" -> (gzip(a) ++ gzip(Array()) ++ gzip(b)),
         "padded" -> (gzip(a) ++ gzip(b) ++ zeros),
@@ -73,7 +74,8 @@ class ByteSupplySuite extends AnyFunSuite {
         "zstd" -> Zstd.compress(capture),
         "frames" -> (Zstd.compress(a) ++ Zstd.compress(b)),
         "skipped" -> (hex("502a4d18 04000000 01020304") ++ Zstd.compress(capture))
-      ); piece <- Seq(1000, 65536)) {
+      ); piece <- Seq(1000, 65536)
+    ) {
       val file = new Memory(bytes, piece)
       val supply = ByteSupply.decompressed("f", file.open(0))
       assert(supply.isCompressed)

@@ -106,14 +106,16 @@ class PacketDecoderSuite extends AnyFunSuite {
     assert(decode(four, 228)("dstport") == 2222)
     assert(decode(six, 229)("dstport") == 4444)
     assert(decode(six, 228)("problem") == "IP version 6 where the link layer says 4")
-    for ((family, packet, port) <- Seq(
+    for (
+      (family, packet, port) <- Seq(
         ("00000002", four, 1111),
         ("02000000", four, 1111),
         ("1e000000", six, 3333),
         ("0000001c", six, 3333),
         ("18000000", six, 3333),
         ("0a000000", six, 3333)
-      ); link <- Seq(0, 108))
+      ); link <- Seq(0, 108)
+    )
       assert(some(decode(join(hex(family), packet), link), "srcport", "problem") == Seq(port, null))
     assert(some(decode(hex("07000000 00"), 0), "ip_version", "problem") == Seq(null, null))
     val cooked = decode(join(hex("0004 0001 0006 0a0b0c0d0e0f 0000 0800"), four), 113)

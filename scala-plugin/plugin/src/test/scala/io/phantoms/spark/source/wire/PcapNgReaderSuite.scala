@@ -79,8 +79,19 @@ class PcapNgReaderSuite extends AnyFunSuite {
   test("simple and obsolete packet blocks, unknown blocks") {
     val simple = block(3, Little.u32(frame.length.toLong) ++ padded(frame))
     val cut = block(3, Little.u32(frame.length.toLong) ++ padded(frame.take(20)))
-    val obsolete = block(2, join(Little.u16(1), Little.u16(7), Little.u32(0), Little.u32(9),
-      Little.u32(frame.length.toLong), Little.u32(1000), padded(frame), option(1, "x".getBytes)))
+    val obsolete = block(
+      2,
+      join(
+        Little.u16(1),
+        Little.u16(7),
+        Little.u32(0),
+        Little.u32(9),
+        Little.u32(frame.length.toLong),
+        Little.u32(1000),
+        padded(frame),
+        option(1, "x".getBytes)
+      )
+    )
     val unknown = block(0x80001234L, new Array[Byte](100))
     val file = section() ++ unknown ++ interface(snaplen = 20) ++ interface(1, 0) ++ cut ++ unknown ++ obsolete
     val rows = read(file).rows
@@ -116,7 +127,8 @@ class PcapNgReaderSuite extends AnyFunSuite {
   test("damaged blocks: what follows is found again") {
     val start = section() ++ interface()
     val good = enhanced(frame, 1)
-    for (broken <- Seq(
+    for (
+      broken <- Seq(
         good.patch(good.length - 4, Little.u32(4), 4),
         good.patch(4, Little.u32(0), 4),
         good.patch(4, Little.u32(11), 4),
@@ -126,7 +138,8 @@ class PcapNgReaderSuite extends AnyFunSuite {
         good.dropRight(4),
         good.drop(3),
         hex("0a0d0d0a 1c000000 00000000") ++ good.drop(12)
-      )) {
+      )
+    ) {
       val file = join(start +: Seq.fill(3)(good) :+ broken :++ Seq.fill(9)(good): _*)
       val permissive = read(file, Policy.PERMISSIVE)
       assert(permissive.rows.size == 13, text(broken))
