@@ -99,6 +99,9 @@ public final class CaptureFiles {
       return reader;
     }
     supply.close();
+    if (part.headers() != null) {
+      return new PcapReader(at(file, part.start()), format, part.end(), policy, wanted);
+    }
     long found = PcapStart.find(file, format, part.start());
     ByteSupply there = at(file, found < 0 ? PcapFormat.HEADER : found);
     PcapReader reader = new PcapReader(there, format, part.end(), policy, wanted);

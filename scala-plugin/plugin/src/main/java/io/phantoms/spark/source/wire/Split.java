@@ -9,7 +9,8 @@ import java.util.List;
  * @param start its first byte
  * @param end the first byte behind it
  * @param headers where the blocks are that a reader has to know before it begins (pcapng's section header and
- *     interfaces); null where nobody has looked, empty where there are none
+ *     interfaces); null where nobody has looked, empty where there are none; where somebody has, a record begins at
+ *     {@code start}
  */
 public record Split(long start, long end, List<Long> headers) implements Serializable {
 

@@ -1,0 +1,96 @@
+package io.phantoms.spark.source.wire;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.List;
+import java.util.zip.CRC32;
+
+/**
+ * How far a plain capture that is still being written can be read: to the end of its last whole record.
+ *
+ * @param end where that is; what follows may be the beginning of a record
+ * @param headers what a reader has to know who begins there, as in {@link Split}
+ */
+public record WholeRecords(long end, List<Long> headers) {
+  private static final int SMALL = 4096;
+
+  /**
+   * Follows the records of a file up to its length, without decoding them.
+   *
+   * @param from where one of its records begins; 0 is the beginning of the file
+   * @param headers of that place, as an earlier answer had them; null at the beginning
+   * @return null where the file is no plain capture, or not yet long enough to tell
+   */
+  public static WholeRecords of(CaptureFile file, long from, List<Long> headers) throws IOException {
+    try (ByteSupply start = ByteSupply.decompressed(file.path(), file.open(0), SMALL)) {
+      if (start.isCompressed() || !start.ensure(PcapFormat.HEADER)) {
+        return null;
+      }
+      if (PcapFormat.starts(Bytes.i32(start.buffer(), start.position()))) {
+        PcapFormat format = PcapFormat.read(start.buffer(), start.position(), false);
+        long first = Math.max(from, PcapFormat.HEADER);
+        try (CaptureReader reader = new PcapReader(at(file, first), format, Long.MAX_VALUE, Policy.FAILFAST, null)) {
+          return follow(reader, file.length());
+        }
+      }
+      if (PcapNgReader.starts(start.buffer(), start.position())) {
+        boolean known = headers != null;
+        try (PcapNgReader reader =
+            new PcapNgReader(at(file, known ? from : 0), Long.MAX_VALUE, Policy.FAILFAST, null)) {
+          if (known) {
+            learn(reader, file, headers);
+          }
+          return follow(reader, file.length());
+        }
+      }
+      return null;
+    }
+  }
+
+  /**
+   * A number by which the beginning of a file is told from that of another.
+   *
+   * @param bytes how many of the first bytes it is made of; the file must have them
+   */
+  public static long checksum(CaptureFile file, int bytes) throws IOException {
+    try (InputStream in = file.open(0)) {
+      CRC32 sum = new CRC32();
+      sum.update(in.readNBytes(bytes));
+      return sum.getValue();
+    }
+  }
+
+  private static ByteSupply at(CaptureFile file, long offset) throws IOException {
+    return new ByteSupply(file.path(), file.open(offset), offset);
+  }
+
+  private static void learn(PcapNgReader reader, CaptureFile file, List<Long> headers) throws IOException {
+    for (long header : headers) {
+      try (InputStream in = file.open(header)) {
+        reader.learn(new ByteSupply(file.path(), in, header, false, SMALL));
+      }
+    }
+  }
+
+  private static WholeRecords follow(CaptureReader reader, long length) throws IOException {
+    long end = reader.supply.offset();
+    List<Long> headers = headers(reader);
+    while (end < length) {
+      CaptureReader.Step step = reader.step();
+      boolean whole = step == CaptureReader.Step.PACKET || step == CaptureReader.Step.OTHER;
+      // The file may have grown since its length was asked for: what lies beyond it is for the next time.
+      if (!whole || reader.supply.offset() > length) {
+        break;
+      }
+      end = reader.supply.offset();
+      if (step == CaptureReader.Step.OTHER) {
+        headers = headers(reader);
+      }
+    }
+    return new WholeRecords(end, headers);
+  }
+
+  private static List<Long> headers(CaptureReader reader) {
+    return reader instanceof PcapNgReader blocks ? blocks.headers() : List.of();
+  }
+}
