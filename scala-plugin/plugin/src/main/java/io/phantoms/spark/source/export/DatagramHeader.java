@@ -1,5 +1,7 @@
 package io.phantoms.spark.source.export;
 
+import java.io.Serializable;
+
 /**
  * What the header of a datagram says of all its records.
  *
@@ -9,7 +11,8 @@ package io.phantoms.spark.source.export;
  * @param fileOffset where in the file the datagram begins
  */
 record DatagramHeader(
-    Origin origin, long exportMicros, long uptimeMillis, long sequence, long sampling, long fileOffset) {
+    Origin origin, long exportMicros, long uptimeMillis, long sequence, long sampling, long fileOffset)
+    implements Serializable {
 
   static final int V5_LENGTH = 24;
   static final int V9_LENGTH = 20;

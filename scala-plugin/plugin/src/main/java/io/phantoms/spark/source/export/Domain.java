@@ -3,6 +3,7 @@ package io.phantoms.spark.source.export;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.stream.LongStream;
 
 /**
  * What an exporter's observation domain has said of itself: templates, and options about sampling and its own start.
@@ -74,6 +75,21 @@ final class Domain {
   private Long known(long sampler, long input) {
     Long named = sampler >= 0 ? samplers.get(sampler & ~INTERFACE) : null;
     return named == null && input >= 0 ? samplers.get(input | INTERFACE) : named;
+  }
+
+  /** What it has said beside its templates. */
+  ExportState.Said said() {
+    long[] pairs = samplers.entrySet().stream().flatMapToLong(e -> LongStream.of(e.getKey(), e.getValue())).toArray();
+    return new ExportState.Said(origin, interval, initMillis, pairs);
+  }
+
+  /** Takes over what was said before. */
+  void resume(ExportState.Said said) {
+    interval = said.interval();
+    initMillis = said.initMillis();
+    for (int i = 0; i < said.samplers().length; i += 2) {
+      samplers.put(said.samplers()[i], said.samplers()[i + 1]);
+    }
   }
 
   /** How many samplers are known. */

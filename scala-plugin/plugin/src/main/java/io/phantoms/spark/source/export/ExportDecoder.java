@@ -81,6 +81,22 @@ public final class ExportDecoder {
     records = new RecordDecoder(needs);
   }
 
+  /** One that knows what another knew: see {@link #state}. */
+  public ExportDecoder(String name, Policy policy, boolean[] wanted, WireCounters counters, ExportState before) {
+    this(name, policy, wanted, counters);
+    before.domains().forEach(templates::resume);
+    for (ExportState.Defined d : before.templates()) {
+      Domain its = templates.findOrAdd(d.origin());
+      templateSets.read(d.definition(), 0, d.definition().length, its, d.options(), id -> {});
+    }
+    before.waiting().forEach(w -> waiting.add(new WaitingSet(w.header(), w.template(), w.bytes()), lost));
+  }
+
+  /** What exporters have said so far, and what waits; between datagrams. */
+  public ExportState state() {
+    return new ExportState(templates.said(), templates.defined(), waiting.waiting());
+  }
+
   /** Takes a datagram. Its bytes must stay as they are until {@link #nextFlow} has answered that there is no more. */
   public void decode(Datagram d) {
     inDatagram = true;

@@ -1,11 +1,14 @@
 package io.phantoms.spark.source.export;
 
+import java.io.Serializable;
+
 /**
  * Where templates hold: an observation domain of one exporter, as the sender's address and port and the header say.
  *
  * @param addressLength 4, 16, or 0 where the sender is not known
  */
-record Origin(long addressHigh, long addressLow, int addressLength, int port, int version, long domain) {
+record Origin(long addressHigh, long addressLow, int addressLength, int port, int version, long domain)
+    implements Serializable {
 
   static Origin of(Datagram d, int version, long domain) {
     return new Origin(d.exporterHigh(), d.exporterLow(), d.exporterLength(), d.exporterPort(), version, domain);

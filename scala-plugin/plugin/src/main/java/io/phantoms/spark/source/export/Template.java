@@ -124,6 +124,11 @@ final class Template {
     return options == asOptions && Arrays.equals(definition, 0, definition.length, b, from, to);
   }
 
+  /** The bytes that defined it. */
+  byte[] definition() {
+    return definition;
+  }
+
   /** The length of its shortest record, at least 1. */
   int minLength() {
     return minLength;

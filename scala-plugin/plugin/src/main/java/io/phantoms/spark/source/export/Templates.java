@@ -3,6 +3,7 @@ package io.phantoms.spark.source.export;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -107,6 +108,25 @@ final class Templates {
     forgetAll(domain, false);
     forgetAll(domain, true);
     samplers -= domain.samplers();
+  }
+
+  /** What domains have said beside their templates, the one used longest ago first. */
+  List<ExportState.Said> said() {
+    return domains.values().stream().map(Domain::said).toList();
+  }
+
+  /** As they were defined, the one repeated longest ago first. */
+  List<ExportState.Defined> defined() {
+    return order.entrySet().stream()
+        .map(e -> new ExportState.Defined(e.getValue().origin, e.getKey().options(), e.getKey().definition()))
+        .toList();
+  }
+
+  /** Takes over what a domain has said before. */
+  void resume(ExportState.Said said) {
+    Domain domain = findOrAdd(said.origin());
+    domain.resume(said);
+    samplers += domain.samplers();
   }
 
   /** Templates that went because there were too many. */

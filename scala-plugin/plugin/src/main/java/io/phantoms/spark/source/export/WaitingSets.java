@@ -4,6 +4,7 @@ import java.util.ArrayDeque;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -55,6 +56,11 @@ final class WaitingSets {
   WaitingSet takeOldest() {
     Iterator<WaitingSet> oldest = order.iterator();
     return oldest.hasNext() ? remove(oldest.next()) : null;
+  }
+
+  /** Those that wait, oldest first. */
+  List<ExportState.Waiting> waiting() {
+    return order.stream().map(s -> new ExportState.Waiting(s.header, s.template, s.bytes)).toList();
   }
 
   int size() {
