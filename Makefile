@@ -12,7 +12,7 @@ RESUME ?=
 QUERIES ?= 500
 SF ?= 1
 
-.PHONY: demo bench tpcds bench-alone bench-tables bench-encodings bench-chooser sweep papers papers-smap papers-trees papers-windows test test-long soak test-delta \
+.PHONY: demo bench tpcds bench-alone bench-tables bench-encodings bench-chooser sweep papers papers-smap papers-trees papers-windows papers-lfta test test-long soak test-delta \
   lint-scala test-scala test-python lint jar docs-conf clean help
 
 help:
@@ -82,7 +82,7 @@ bench-encodings:
 	./build/sbt "bench/runMain io.phantoms.spark.bench.EncodingReport $(PARQUET) $(SQL) benchmarks/results/encodings.json"
 
 # The papers' examples, tables and figures that need no testbed; docs/papers has them beside the papers' values.
-papers: papers-smap papers-trees papers-windows
+papers: papers-smap papers-trees papers-windows papers-lfta
 
 papers-smap: $(VENV)/.dev
 	./build/sbt "lab/Test/runMain io.phantoms.spark.lab.papers.Smap benchmarks/papers/results"
@@ -93,6 +93,9 @@ papers-trees:
 
 papers-windows:
 	./build/sbt "lab/Test/runMain io.phantoms.spark.lab.windows.papers.WindowPapers benchmarks/papers/results docs/papers"
+
+papers-lfta:
+	./build/sbt "plugin/Test/runMain io.phantoms.spark.source.papers.LftaTables benchmarks/papers/results/lfta-tables.json docs/papers/lfta-tables.md"
 
 # Scala first: it leaves the jar behind that the editable install and the Python tests need.
 test: test-scala lint test-python
