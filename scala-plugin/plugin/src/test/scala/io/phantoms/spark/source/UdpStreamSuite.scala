@@ -1,6 +1,7 @@
 package io.phantoms.spark.source
 
 import java.net.{DatagramPacket, DatagramSocket, InetAddress, InetSocketAddress}
+import java.nio.file.Files
 
 import io.phantoms.spark.TestSessions
 import io.phantoms.spark.source.`export`.Exports._
@@ -121,6 +122,8 @@ class UdpStreamSuite extends AnyFunSuite with LftaStreams {
     eventually("batch 1 is not finished")(kept.batches.contains(1))
     send(3)
     eventually(s"${kept.rows}")(kept.rows.map(_.getInt(0)) == Seq(1, 3))
+    // A batch that is not noted as finished comes again, and now without rows.
+    eventually("batch 2 is not finished")(Files.exists(at.checkpoint.resolve("commits/2")))
     second.stop()
     val third = continuously(listening(port, "maxDatagramsPerTrigger" -> "1"), at, kept)
     send(4)
