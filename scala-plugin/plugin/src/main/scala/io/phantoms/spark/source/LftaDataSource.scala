@@ -49,7 +49,11 @@ final class LftaDataSource extends TableProvider with DataSourceRegister {
     }
   }
 
-  private def tableOf(paths: Seq[String], options: CaseInsensitiveStringMap, schema: Option[StructType]): RecordsTable = {
+  private def tableOf(
+      paths: Seq[String],
+      options: CaseInsensitiveStringMap,
+      schema: Option[StructType]
+  ): RecordsTable = {
     if (paths.isEmpty) LftaOptions.refuse("path", "there is none. Say which files or directories to read.")
     val others = options.asCaseSensitiveMap.asScala.toMap.filterNot { case (name, _) =>
       name.equalsIgnoreCase("path") || name.equalsIgnoreCase("paths")

@@ -66,5 +66,8 @@ private[source] final class ScannedStream(scan: LftaScan, paths: Seq[String], op
       }
   }
 
-  override def readerFactory: PartitionReaderFactory = scan.createReaderFactory()
+  override def follows: Boolean = scan.records == Records.Packets
+
+  // One for all batches: it has a broadcast.
+  override lazy val readerFactory: PartitionReaderFactory = scan.createReaderFactory()
 }

@@ -1,6 +1,7 @@
 package io.phantoms.spark.source
 
 import java.net.InetSocketAddress
+import java.util.Locale
 import java.util.concurrent.TimeUnit
 
 import scala.util.control.NonFatal
@@ -66,16 +67,17 @@ private[source] object StreamOptions {
 
   private def millis(options: CaseInsensitiveStringMap, name: String, default: String): Long = {
     val value = options.getOrDefault(name, default).trim
-    // As Spark's file source has it: 5s, 10 minutes is not among them.
+    // Spark's own reader of times knows 10m, but not 10 minutes.
+    val short = value.replace(" ", "").toLowerCase(Locale.ROOT) match {
+      case WrittenOut(n, unit) => n + unit.charAt(0)
+      case other => other
+    }
     val parsed =
-      try JavaUtils.timeStringAs(value.replace(" ", "").toLowerCase(java.util.Locale.ROOT) match {
-        case Written(n, unit) => n + unit.charAt(0)
-        case other => other
-      }, TimeUnit.MILLISECONDS)
+      try JavaUtils.timeStringAs(short, TimeUnit.MILLISECONDS)
       catch { case NonFatal(_) => -1L }
     if (parsed >= 0) parsed
     else LftaOptions.refuse(name, s"'$value' is no time. Write it as 5s, 10m, 2h or 7d.")
   }
 
-  private val Written = """(\d+)(seconds?|minutes?|hours?|days?)""".r
+  private val WrittenOut = """(\d+)(seconds?|minutes?|hours?|days?)""".r
 }

@@ -28,7 +28,8 @@ private[source] final class TakenIndex(
   override protected val leafFiles: mutable.LinkedHashMap[Path, FileStatus] =
     mutable.LinkedHashMap.from(files.map(f => f.getPath -> f))
 
-  override protected val leafDirToChildrenFiles: Map[Path, Array[FileStatus]] = files.toArray.groupBy(_.getPath.getParent)
+  override protected val leafDirToChildrenFiles: Map[Path, Array[FileStatus]] =
+    files.toArray.groupBy(_.getPath.getParent)
 
   private lazy val spec = inferPartitioning()
   override def partitionSpec(): PartitionSpec = spec

@@ -240,7 +240,14 @@ class FileStreamSuite extends AnyFunSuite with LftaStreams {
     at.add("1.pcap", pcap(1))
     run(at, kept)
     at.add("2.pcap", pcap(2))
-    run(at, kept, "mode" -> "DROPMALFORMED", "maxFilesPerTrigger" -> "7", "addresses" -> "string", "fileAge" -> "1 minute")
+    run(
+      at,
+      kept,
+      "mode" -> "DROPMALFORMED",
+      "maxFilesPerTrigger" -> "7",
+      "addresses" -> "string",
+      "fileAge" -> "1 minute"
+    )
     at.add("3.pcap", pcap(3), secondsAgo = 120)
     run(at, kept, "fileAge" -> "1 minute")
     sameRows(kept.rows, rowsOf(1, 2, 3))

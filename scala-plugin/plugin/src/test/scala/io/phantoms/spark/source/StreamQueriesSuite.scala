@@ -55,7 +55,10 @@ class StreamQueriesSuite extends AnyFunSuite with PluginSession {
     run(windows(stream.withWatermark("time", "1 second")), "append")((rows, id) => closed(id) = rows.collect().toSeq)
     val rows = closed.values.flatten.toSeq
     assert(rows.nonEmpty && rows.size < whole.size)
-    assertRows(rows, whole.filter(rows.map(_.getStruct(0).getTimestamp(1)).toSet contains _.getStruct(0).getTimestamp(1)))
+    assertRows(
+      rows,
+      whole.filter(rows.map(_.getStruct(0).getTimestamp(1)).toSet contains _.getStruct(0).getTimestamp(1))
+    )
     val scan = query.asInstanceOf[StreamingQueryWrapper].streamingQuery.lastExecution.executedPlan
     assert(collectWithSubqueries(scan) { case s: MicroBatchScanExec => s }.map(_.metrics("packets").value) == Seq(500L))
   }

@@ -79,11 +79,18 @@ public final class UdpListener implements Closeable {
         ring.offer(HeldDatagram.of(bytes, packet.getAddress(), packet.getPort(), now()));
       } catch (IOException e) {
         if (!socket.isClosed()) {
-          failure = e;
-          socket.close();
+          end(e);
         }
+      } catch (RuntimeException | Error e) {
+        // Of too little memory, say: the query is to end, not to wait for datagrams that nobody takes.
+        end(new IOException(e.toString(), e));
       }
     }
+  }
+
+  private void end(IOException why) {
+    failure = why;
+    socket.close();
   }
 
   private static long now() {

@@ -17,11 +17,13 @@ import org.apache.spark.internal.Logging
  * its last whole record, other files wait. A file older than that is taken to its end. If a plain capture grows
  * nevertheless, it is followed from the last whole record on.
  *
+ * @param follows whether files that grow can be followed: packets can, flows need all that was said before them
  * @param capture opens a file as if it had a length
  */
 private[source] final class PendingFiles(
     seen: SeenFiles,
     fileAgeMillis: Long,
+    follows: Boolean,
     capture: (String, Long) => CaptureFile,
     clock: () => Long = () => System.currentTimeMillis()
 ) extends Logging {
@@ -80,10 +82,11 @@ private[source] final class PendingFiles(
   private def first(file: ListedFile, settled: Boolean): Option[TakenPart] =
     if (settled) {
       // Somebody may pause in writing it. To look at all files would take long.
-      val mayGrow = clock() - file.modified < StillWritten
+      val mayGrow = follows && clock() - file.modified < StillWritten
       val follow = mayGrow && WholeRecords.of(capture(file.path, math.min(file.length, Looked)), 0, null) != null
       Some(whole(file, if (follow) Some(growth(file, 0, None, math.min(file.length, Checked))) else None))
-    } else
+    } else if (!follows) None
+    else
       for {
         records <- Option(WholeRecords.of(capture(file.path, file.length), 0, null))
         if records.end > LongestHeader
@@ -121,7 +124,12 @@ private[source] final class PendingFiles(
   private def growth(file: ListedFile, records: WholeRecords): Growth =
     growth(file, records.end, Some(records.headers), math.min(records.end, Checked))
 
-  private def growth(file: ListedFile, whole: Long, headers: Option[java.util.List[java.lang.Long]], first: Long): Growth =
+  private def growth(
+      file: ListedFile,
+      whole: Long,
+      headers: Option[java.util.List[java.lang.Long]],
+      first: Long
+  ): Growth =
     Growth(whole, plain(headers), first.toInt, WholeRecords.checksum(capture(file.path, file.length), first.toInt))
 
   private def plain(headers: Option[java.util.List[java.lang.Long]]): Option[Seq[Long]] =

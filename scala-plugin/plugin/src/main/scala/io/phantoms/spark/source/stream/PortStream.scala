@@ -50,7 +50,8 @@ private[source] final class PortStream(
 
   override def latestOffset(start: Offset, limit: ReadLimit): Offset = synchronized {
     val failure = listener.failure()
-    if (failure != null) throw new IllegalStateException(s"$address is no longer listened on (${failure.getMessage})", failure)
+    if (failure != null)
+      throw new IllegalStateException(s"$address is no longer listened on (${failure.getMessage})", failure)
     val before = start.asInstanceOf[DatagramOffset]
     val from = if (before.listener == id) before.datagram else ring.begin()
     val held = ceiling.fold(ring.end())(math.min(_, ring.end()))

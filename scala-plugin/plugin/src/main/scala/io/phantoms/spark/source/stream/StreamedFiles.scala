@@ -24,6 +24,9 @@ trait StreamedFiles {
   /** The tasks that read these parts. */
   def partitions(parts: Seq[TakenPart]): Array[InputPartition]
 
+  /** Whether a part of a file can be read without what is before it. */
+  def follows: Boolean
+
   def readerFactory: PartitionReaderFactory
 
   /** Where they are, for people. */

@@ -28,7 +28,8 @@ final case class TakenPart(
 
   /** As a line of the log. */
   def json: String = {
-    val taken = ("path" -> path) ~ ("from" -> from) ~ ("until" -> until) ~ ("length" -> length) ~ ("modified" -> modified)
+    val taken =
+      ("path" -> path) ~ ("from" -> from) ~ ("until" -> until) ~ ("length" -> length) ~ ("modified" -> modified)
     val read = headers.fold(taken)(h => taken ~ ("headers" -> h))
     compact(render(growth.fold(read) { g =>
       val known = ("whole" -> g.whole) ~ ("first" -> g.first) ~ ("checksum" -> g.checksum)

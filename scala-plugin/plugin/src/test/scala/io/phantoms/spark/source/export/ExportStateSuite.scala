@@ -81,7 +81,10 @@ class ExportStateSuite extends AnyFunSuite {
     val (_, all) = decode(datagrams, ExportState.NONE)
     val some = shipped(all.of((_, _, length) => length == 16))
     assert(some.templates.asScala.forall(_.origin.addressLength == 16) && some.templates.size == 2)
-    assert(decode(Seq(Sent(ipfix(set(300, u16(81), u64(1))), from = "2001:db8::7")), some)._1.map(_("sampling")) == Seq(1000))
+    assert(decode(
+      Seq(Sent(ipfix(set(300, u16(81), u64(1))), from = "2001:db8::7")),
+      some
+    )._1.map(_("sampling")) == Seq(1000))
     assert(decode(Seq(Sent(v9(set(300, u16(1, 2))))), some)._1.isEmpty)
     assert(all.of((_, _, _) => false).isEmpty && !all.isEmpty && ExportState.NONE.isEmpty)
   }

@@ -44,8 +44,10 @@ object LftaTables {
   def main(args: Array[String]): Unit = {
     val (results, page) = (Paths.get(args(0)), Paths.get(args(1)))
     val least = table1.map(row => row -> leastOf(row.groups))
-    val rates = table1.map(row => row -> (leaving(row.groups, TableKind.DIRECT, row.direct) ->
-      leaving(row.groups, TableKind.SECOND_CHANCE, row.second)))
+    val rates = table1.map(row =>
+      row -> (leaving(row.groups, TableKind.DIRECT, row.direct) ->
+        leaving(row.groups, TableKind.SECOND_CHANCE, row.second))
+    )
     val losses = table2.map(row => row -> lossesOf(row.groups, row.queries, epochs = 5))
     Option(results.getParent).foreach(Files.createDirectories(_))
     Files.write(results, (pretty(render(json(least, rates, losses))) + "\n").getBytes(UTF_8))
@@ -91,17 +93,17 @@ object LftaTables {
     def l(x: Least): JValue = ("direct" -> x.direct) ~ ("second_chance" -> x.second)
     def s(x: Losses): JValue = ("eager" -> x.eager) ~ ("lazy" -> x.lazily) ~ ("busy" -> x.busy)
     ("name" -> "lfta-tables") ~
-    ("costs_us" -> ("packet" -> costs.packet * 1e6) ~ ("probe" -> costs.probe * 1e6) ~
-      ("leaving" -> costs.leaving * 1e6)) ~ ("ring_packets" -> ring) ~ ("rate" -> rate) ~ ("epoch_s" -> epoch) ~
-    ("table1" -> JArray(least.map { case (p, o) =>
-      ("groups" -> p.groups) ~ ("paper" -> l(p)) ~ ("ours" -> l(o)): JValue
-    }.toList)) ~
-    ("evictions_per_packet" -> JArray(rates.map { case (p, (d, c)) =>
-      ("groups" -> p.groups) ~ ("direct" -> d) ~ ("second_chance" -> c): JValue
-    }.toList)) ~
-    ("table2" -> JArray(losses.map { case (p, o) =>
-      ("groups" -> p.groups) ~ ("queries" -> p.queries) ~ ("paper" -> s(p)) ~ ("ours" -> s(o)): JValue
-    }.toList))
+      ("costs_us" -> ("packet" -> costs.packet * 1e6) ~ ("probe" -> costs.probe * 1e6) ~
+        ("leaving" -> costs.leaving * 1e6)) ~ ("ring_packets" -> ring) ~ ("rate" -> rate) ~ ("epoch_s" -> epoch) ~
+      ("table1" -> JArray(least.map { case (p, o) =>
+        ("groups" -> p.groups) ~ ("paper" -> l(p)) ~ ("ours" -> l(o)): JValue
+      }.toList)) ~
+      ("evictions_per_packet" -> JArray(rates.map { case (p, (d, c)) =>
+        ("groups" -> p.groups) ~ ("direct" -> d) ~ ("second_chance" -> c): JValue
+      }.toList)) ~
+      ("table2" -> JArray(losses.map { case (p, o) =>
+        ("groups" -> p.groups) ~ ("queries" -> p.queries) ~ ("paper" -> s(p)) ~ ("ours" -> s(o)): JValue
+      }.toList))
   }
 
   private def table(title: String, header: String, rows: Seq[String]): String =

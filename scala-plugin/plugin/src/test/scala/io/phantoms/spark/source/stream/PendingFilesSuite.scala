@@ -16,7 +16,7 @@ class PendingFilesSuite extends AnyFunSuite {
   private val age = 5000L
 
   /** Files in memory, and a clock. */
-  private final class Folder(maxAge: Long = Long.MaxValue / 4) {
+  private final class Folder(maxAge: Long = Long.MaxValue / 4, follows: Boolean = true) {
     var now = 1700000000000L
     private val files = mutable.LinkedHashMap.empty[String, (Array[Byte], Long)]
     val seen = new SeenFiles(maxAge)
@@ -28,7 +28,7 @@ class PendingFilesSuite extends AnyFunSuite {
         new ByteArrayInputStream(bytes, offset.toInt, bytes.length - offset.toInt)
       }
     }
-    val pending = new PendingFiles(seen, age, open, () => now)
+    val pending = new PendingFiles(seen, age, follows, open, () => now)
     def write(path: String, bytes: Array[Byte], at: Long = now): Unit = files(path) = bytes -> at
     def delete(path: String): Unit = files -= path
     def listed: Seq[ListedFile] = files.toSeq.map { case (p, (b, at)) => ListedFile(p, b.length.toLong, at) }
@@ -65,7 +65,9 @@ class PendingFilesSuite extends AnyFunSuite {
     }
   }
 
-  test("a settled file is taken to its end, its last record whole or not; what comes later is read from that record on") {
+  test(
+    "a settled file is taken to its end, its last record whole or not; what comes later is read from that record on"
+  ) {
     val folder = new Folder
     val cut = capture.length - 7
     folder.write("a", capture.take(cut))
@@ -111,6 +113,17 @@ class PendingFilesSuite extends AnyFunSuite {
     assert(folder.take().isEmpty && folder.pending.changed == 1)
   }
 
+  test("captures that flows are read of wait, too") {
+    val folder = new Folder(follows = false)
+    folder.write("a", capture.take(900))
+    assert(folder.take().isEmpty && folder.pending.waiting == 1)
+    folder.now += age
+    assert(folder.take().map(p => p.from -> p.until) == Seq(0L -> 900L))
+    folder.write("a", capture)
+    folder.now += age
+    assert(folder.take().isEmpty && folder.pending.changed == 1)
+  }
+
   test("a file that shrinks, or is another one now, is left alone") {
     for (other <- Seq(capture.take(100), TestCaptures.pcap(TestCaptures.random(60, 9)))) {
       val folder = new Folder
@@ -142,7 +155,7 @@ class PendingFilesSuite extends AnyFunSuite {
   test("times of another clock: what has not changed for a while is settled") {
     val folder = new Folder
     val exported = TestCaptures.v5(TestCaptures.flows(4, 1)).toArray.flatten
-    val soon = new PendingFiles(folder.seen, 300, (_, _) => throw new FileNotFoundException, () => folder.now)
+    val soon = new PendingFiles(folder.seen, 300, true, (_, _) => throw new FileNotFoundException, () => folder.now)
     val listed = Seq(ListedFile("a", exported.length.toLong, folder.now + 3600000))
     assert(soon.of(listed).isEmpty)
     Thread.sleep(400)

@@ -64,7 +64,10 @@ class PortStreamSuite extends AnyFunSuite {
     port.send(v9Template)
     port.send(v9Data(2))
     val one = port.next(zero)
-    assert(port.rows(zero, one) == Seq(Seq(1 -> None, 2 -> None)) && port.rows(zero, one) == Seq(Seq(1 -> None, 2 -> None)))
+    assert(port.rows(zero, one) == Seq(Seq(1 -> None, 2 -> None)) && port.rows(
+      zero,
+      one
+    ) == Seq(Seq(1 -> None, 2 -> None)))
     port.send(v9Sampling)
     port.send(v9Data(3, 4))
     // Before the first batch is released, and after.

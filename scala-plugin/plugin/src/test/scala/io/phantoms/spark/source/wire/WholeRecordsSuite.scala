@@ -77,7 +77,9 @@ class WholeRecordsSuite extends AnyFunSuite {
     file.opened = Nil
     val rest = CaptureFiles.open(file, new Split(found.end, file.length, found.headers), Policy.FAILFAST, null)
     val rows = readAll(rest).rows
-    assert(rows.map(_("_file_offset")).head == found.end && rows.size < 6 && rows.last("caplen") == packets.last.bytes.length)
+    assert(
+      rows.map(_("_file_offset")).head == found.end && rows.size < 6 && rows.last("caplen") == packets.last.bytes.length
+    )
     assert(file.opened == Seq(0, found.end))
   }
 
