@@ -8,7 +8,8 @@ import java.util.{Locale, Random}
 import io.phantoms.spark.source.wire.{CaptureFile, CaptureFiles, Packets, Policy}
 
 /**
- * Packets a second of the decoder and of [[PlainPcapLoop]], on one core, over the same capture in the page cache.
+ * Packets a second of the decoder and of [[PlainPcapLoop]], on one core, over the same captures in the page cache: one
+ * with whole packets, where much of the time goes into reading them, and one with little more than their headers.
  *
  * Usage: `CaptureReport FILE.json [packets]`. Both add up lengths, addresses and ports of TCP and UDP packets, and take
  * turns; the ratio is the median of the ratios within a turn. What the decoder needs for nothing but times is reported
@@ -22,35 +23,38 @@ object CaptureReport {
 
   def main(args: Array[String]): Unit = {
     val packets = args.drop(1).headOption.fold(1000000)(_.toInt)
-    val file = File.createTempFile("phantoms-capture", ".pcap")
-    try {
-      write(file, packets)
-      val source = new Local(file)
-      val turns = (1 to WarmUp + Turns).map { _ =>
-        val (plain, expected) = timed(plainly(file))
-        val (decoder, found) = timed(decoded(source))
-        require(found == expected, s"the decoder adds up to $found, the plain loop to $expected")
-        val (times, _) = timed(timesOnly(source))
-        (plain, decoder, times)
-      }.drop(WarmUp)
-      def median(of: ((Double, Double, Double)) => Double): Double = turns.map(of).sorted.apply(Turns / 2)
-      val (plain, decoder, times) = (median(_._1), median(_._2), median(_._3))
-      val ratio = median(t => t._1 / t._2)
-      val figures = Seq(
-        "packets" -> packets.toDouble,
-        "bytes" -> file.length.toDouble,
-        "plain_per_second" -> packets / plain,
-        "decoder_per_second" -> packets / decoder,
-        "times_only_per_second" -> packets / times
-      ).map { case (name, x) => s"""  "$name": ${String.format(Locale.ROOT, "%.0f", Double.box(x))},""" }
-      val text = figures.mkString("{\n  \"name\": \"captures\",\n", "\n", "\n") +
-        s"""  "ratio": ${String.format(Locale.ROOT, "%.2f", Double.box(ratio))},\n  "turns": $Turns\n}\n"""
-      print(text)
-      val _ = Files.writeString(Paths.get(args.head), text)
-    } finally {
-      val _ = file.delete()
+    val points = Seq("whole packets" -> 65535, "headers" -> 96).map { case (name, snaplen) =>
+      val file = File.createTempFile("phantoms-capture", ".pcap")
+      try {
+        write(file, packets, snaplen)
+        measure(name, file, packets)
+      } finally {
+        val _ = file.delete()
+      }
     }
+    val text = points.mkString("{\n  \"name\": \"captures\",\n  \"points\": [\n", ",\n", "\n  ]\n}\n")
+    print(text)
+    val _ = Files.writeString(Paths.get(args.head), text)
   }
+
+  private def measure(name: String, file: File, packets: Int): String = {
+    val source = new Local(file)
+    val turns = (1 to WarmUp + Turns).map { _ =>
+      val (plain, expected) = timed(plainly(file))
+      val (decoder, found) = timed(decoded(source))
+      require(found == expected, s"the decoder adds up to $found, the plain loop to $expected")
+      val (times, _) = timed(timesOnly(source))
+      (plain, decoder, times)
+    }.drop(WarmUp)
+    def median(of: ((Double, Double, Double)) => Double): Double = turns.map(of).sorted.apply(Turns / 2)
+    def perSecond(of: ((Double, Double, Double)) => Double): String = number("%.0f", packets / median(of))
+    s"""    {"capture": "$name", "packets": $packets, "bytes": ${file.length}, """ +
+      s""""plain_per_second": ${perSecond(_._1)}, "decoder_per_second": ${perSecond(_._2)}, """ +
+      s""""times_only_per_second": ${perSecond(_._3)}, "ratio": ${number("%.2f", median(t => t._1 / t._2))}, """ +
+      s""""turns": $Turns}"""
+  }
+
+  private def number(format: String, x: Double): String = String.format(Locale.ROOT, format, x)
 
   private def timed[A](body: => A): (Double, A) = {
     val start = System.nanoTime()
@@ -108,11 +112,11 @@ object CaptureReport {
    * TCP and UDP over IPv4 in Ethernet: many small packets, some full ones, the rest between; here and there one of
    * IPv6.
    */
-  private def write(file: File, packets: Int): Unit = {
+  private def write(file: File, packets: Int, snaplen: Int): Unit = {
     val out = new BufferedOutputStream(new FileOutputStream(file), 1 << 20)
     try {
       val header = ByteBuffer.allocate(24).order(java.nio.ByteOrder.LITTLE_ENDIAN)
-      header.putInt(0xa1b2c3d4).putShort(2).putShort(4).putInt(0).putInt(0).putInt(65535).putInt(1)
+      header.putInt(0xa1b2c3d4).putShort(2).putShort(4).putInt(0).putInt(0).putInt(snaplen).putInt(1)
       out.write(header.array)
       val random = new Random(1)
       val frame = new Array[Byte](1514)
@@ -122,11 +126,12 @@ object CaptureReport {
           case n if n < 8 => 1514
           case _ => 120 + random.nextInt(1394)
         }
+        val kept = length.min(snaplen)
         val record = ByteBuffer.allocate(16).order(java.nio.ByteOrder.LITTLE_ENDIAN)
-        record.putInt(1700000000 + i / 100000).putInt(i % 100000 * 10).putInt(length).putInt(length)
+        record.putInt(1700000000 + i / 100000).putInt(i % 100000 * 10).putInt(kept).putInt(length)
         out.write(record.array)
         val _ = fill(ByteBuffer.wrap(frame), length, random)
-        out.write(frame, 0, length)
+        out.write(frame, 0, kept)
       }
     } finally out.close()
   }

@@ -15,14 +15,15 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /**
- * `spark.read.format("lfta")`: packets of captures (pcap, pcapng) and flow records of exports (NetFlow v5 and v9, IPFIX), in
- * files or within captures. See [[LftaOptions]] for what can be said about the read.
+ * `spark.read.format("lfta")`: packets of captures (pcap, pcapng) and flow records of exports (NetFlow v5 and v9,
+ * IPFIX), in files or within captures; `spark.readStream` also those that come to a UDP port. See [[LftaOptions]] for
+ * what can be said.
  *
  * Needs neither the extension nor any setting. Readers aggregate in tables of fixed memory where a query allows
  * ([[PushedAggregate]]), and Spark finishes: the low and the high level of "Holistic UDAFs at streaming speeds".
  */
 final class LftaDataSource extends TableProvider with DataSourceRegister {
-  private var inferred = Option.empty[LftaTable]
+  private var inferred = Option.empty[Table]
 
   override def shortName(): String = LftaTable.Name
 
@@ -33,14 +34,26 @@ final class LftaDataSource extends TableProvider with DataSourceRegister {
   override def inferSchema(options: CaseInsensitiveStringMap): StructType = {
     val table = tableOf(options, None)
     inferred = Some(table)
-    table.schema
+    table.fields
   }
 
   override def getTable(schema: StructType, partitioning: Array[Transform], of: util.Map[String, String]): Table =
     inferred.getOrElse(tableOf(new CaseInsensitiveStringMap(of), Some(schema)))
 
-  private def tableOf(options: CaseInsensitiveStringMap, schema: Option[StructType]): LftaTable = {
+  private def tableOf(options: CaseInsensitiveStringMap, schema: Option[StructType]): RecordsTable = {
     val paths = pathsOf(options)
+    StreamOptions.listen(options) match {
+      case Some(listen) if paths.isEmpty => new PortTable(listen, options, schema)
+      case Some(_) => LftaOptions.refuse("listen", "there is a path, too. A stream is of files or of a port.")
+      case None => tableOf(paths, options, schema)
+    }
+  }
+
+  private def tableOf(
+      paths: Seq[String],
+      options: CaseInsensitiveStringMap,
+      schema: Option[StructType]
+  ): RecordsTable = {
     if (paths.isEmpty) LftaOptions.refuse("path", "there is none. Say which files or directories to read.")
     val others = options.asCaseSensitiveMap.asScala.toMap.filterNot { case (name, _) =>
       name.equalsIgnoreCase("path") || name.equalsIgnoreCase("paths")

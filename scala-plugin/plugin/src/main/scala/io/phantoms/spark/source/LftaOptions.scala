@@ -97,7 +97,7 @@ object LftaOptions {
   private val ofCatalogs =
     Set("provider", "location", "owner", "external", "comment", "collation", "is_managed_location", "__globpaths__")
 
-  private val known = (own.map(_._1) ++ ofSpark).map(lower).toSet ++ ofCatalogs
+  private val known = (own.map(_._1) ++ StreamOptions.own ++ ofSpark).map(lower).toSet ++ ofCatalogs
 
   def apply(options: CaseInsensitiveStringMap): LftaOptions = {
     val all = options.asCaseSensitiveMap.asScala.toMap
@@ -131,11 +131,12 @@ object LftaOptions {
   private def lower(name: String): String = name.toLowerCase(Locale.ROOT)
 
   /** Those have a dot in their names, as only few of ours do. */
-  private def isHadoop(name: String): Boolean = name.contains('.') && !lower(name).startsWith("tables.")
+  private def isHadoop(name: String): Boolean =
+    name.contains('.') && !Seq("tables.", "ring.").exists(lower(name).startsWith)
 
   private def refuseUnknown(name: String): Unit =
     if (!known.contains(lower(name)) && !isHadoop(name)) {
-      val names = (own.map(_._1) ++ ofSpark).sorted.mkString(", ")
+      val names = (own.map(_._1) ++ StreamOptions.own ++ ofSpark).sorted.mkString(", ")
       refuse(name, s"there is no such option. The options of lfta are: $names.")
     }
 
@@ -153,7 +154,7 @@ object LftaOptions {
   private def name(option: String, value: String): String =
     if (value.isEmpty) refuse(option, "a column needs a name.") else value
 
-  private def bytes(option: String, value: String): Long = {
+  private[source] def bytes(option: String, value: String): Long = {
     val parsed =
       try org.apache.spark.network.util.JavaUtils.byteStringAsBytes(value.trim)
       catch { case _: IllegalArgumentException => -1L }

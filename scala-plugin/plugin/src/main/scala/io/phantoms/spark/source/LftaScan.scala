@@ -14,6 +14,7 @@ import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.connector.metric.CustomMetric
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory, Statistics}
 import org.apache.spark.sql.connector.read.Scan.ColumnarSupportMode
+import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
 import org.apache.spark.sql.execution.PartitionedFileUtil
 import org.apache.spark.sql.execution.datasources._
 import org.apache.spark.sql.execution.datasources.v2.FileScan
@@ -31,6 +32,7 @@ private[source] final case class LftaPartition(parts: Array[FilePart], hosts: Ar
  * @param conditions what readers test, as Spark's expressions and their own
  * @param aggregate what readers aggregate; then they read no other columns
  * @param limit how many rows are wanted of each task
+ * @param request what the user asked for
  */
 private[source] case class LftaScan(
     sparkSession: SparkSession,
@@ -45,7 +47,8 @@ private[source] case class LftaScan(
     options: LftaOptions,
     conditions: Seq[(Expression, Condition)],
     aggregate: Option[PushedAggregate],
-    limit: Option[Int]
+    limit: Option[Int],
+    request: LftaRequest
 ) extends FileScan {
   import LftaScan._
 
@@ -74,14 +77,27 @@ private[source] case class LftaScan(
   private def configuration = sparkSession.sessionState.newHadoopConfWithOptions(options.hadoop)
 
   override def planInputPartitions(): Array[InputPartition] = {
-    val directories = fileIndex.listFiles(partitionFilters, dataFilters)
-    val most = splitBytes(directories)
     val conf = configuration
+    partitions(fileIndex.listFiles(partitionFilters, dataFilters), splits(_, _, conf))
+  }
+
+  override def toMicroBatchStream(checkpoint: String): MicroBatchStream = request.stream(this, checkpoint)
+
+  /**
+   * The tasks that read files.
+   *
+   * @param splits the parts of a file that are read, of about so many bytes
+   */
+  private[source] def partitions(
+      directories: Seq[PartitionDirectory],
+      splits: (FileStatusWithMetadata, Long) => Seq[Split]
+  ): Array[InputPartition] = {
+    val most = splitBytes(directories)
     val valuesOf = readPartitionValues
     val parts = for {
       directory <- directories
       file <- directory.files
-      split <- splits(file, most, conf)
+      split <- splits(file, most)
     } yield {
       val of = PartitionedFileUtil.getPartitionedFile(
         file,

@@ -26,7 +26,8 @@ private[source] final class LftaScanBuilder(
     dataSchema: StructType,
     records: Records,
     columns: LftaColumns,
-    options: LftaOptions
+    options: LftaOptions,
+    request: LftaRequest
 ) extends FileScanBuilder(session, index, dataSchema)
     with SupportsPushDownAggregates
     with SupportsPushDownLimit {
@@ -98,6 +99,7 @@ private[source] final class LftaScanBuilder(
     options,
     pushed.toSeq,
     aggregate,
-    limit
+    limit,
+    request
   )
 }

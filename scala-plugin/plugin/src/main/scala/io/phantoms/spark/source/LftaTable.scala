@@ -7,7 +7,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.hadoop.fs.FileStatus
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.connector.catalog.TableCapability
+import org.apache.spark.sql.connector.catalog.{Table, TableCapability}
 import org.apache.spark.sql.connector.read.ScanBuilder
 import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
 import org.apache.spark.sql.execution.datasources.FileFormat
@@ -23,7 +23,10 @@ private[source] case class LftaTable(
     options: CaseInsensitiveStringMap,
     paths: Seq[String],
     wanted: Option[StructType]
-) extends FileTable(session, options, paths, wanted) {
+) extends FileTable(session, options, paths, wanted)
+    with RecordsTable {
+  override def fields: StructType = schema
+
   override def formatName: String = LftaTable.Name
 
   override def capabilities: util.Set[TableCapability] = LftaTable.Capabilities
@@ -48,8 +51,9 @@ private[source] case class LftaTable(
   }
 
   override def newScanBuilder(ofRead: CaseInsensitiveStringMap): ScanBuilder = {
-    val read = LftaOptions(mergedOptions(ofRead))
-    new LftaScanBuilder(session, fileIndex, dataSchema, records, columns(read), read)
+    val merged = mergedOptions(ofRead)
+    val read = LftaOptions(merged)
+    new LftaScanBuilder(session, fileIndex, dataSchema, records, columns(read), read, LftaRequest(paths, merged))
   }
 
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder =
@@ -59,7 +63,12 @@ private[source] case class LftaTable(
   override def fallbackFileFormat: Class[_ <: FileFormat] = classOf[BinaryFileFormat]
 }
 
+/** A table whose columns are those of records. */
+private[source] trait RecordsTable extends Table {
+  def fields: StructType
+}
+
 private[source] object LftaTable {
   val Name = "lfta"
-  private val Capabilities = util.EnumSet.of(TableCapability.BATCH_READ)
+  private val Capabilities = util.EnumSet.of(TableCapability.BATCH_READ, TableCapability.MICRO_BATCH_READ)
 }

@@ -21,7 +21,9 @@ object Arrows {
 
   /** Names of things below the root that a source mentions, without the root. */
   def references(source: Source, rooms: Set[String]): Seq[String] = {
-    val imported = Import.findAllMatchIn(source.code).toSeq.flatMap { m =>
+    // A name that is a word of Scala 3 is written between them.
+    val code = source.code.filterNot(_ == '`')
+    val imported = Import.findAllMatchIn(code).toSeq.flatMap { m =>
       Option(m.group(2)) match {
         case None => m.group(1).split(',').map(_.trim).toSeq
         case Some(selectors) =>
@@ -33,14 +35,14 @@ object Arrows {
     val wildcards = imported.filter(i => i.endsWith("._") || i.endsWith(".*")).map(_.dropRight(2))
     val open = (source.packages ++ wildcards).filter(isBelow).map(inside).distinct
     val absolute = imported.filter(i => isBelow(i)).map(inside) ++
-      Qualified.findAllMatchIn(source.code).map(_.group(1).drop(1))
+      Qualified.findAllMatchIn(code).map(_.group(1).drop(1))
     val relative = open.flatMap { outer =>
       val inner = rooms.filter(r => r != outer && (outer.isEmpty || r.startsWith(outer + "."))).toSeq
         .map(r => if (outer.isEmpty) r else r.drop(outer.length + 1)).map(_.takeWhile(_ != '.')).distinct
       inner.flatMap { head =>
         val prefix = if (outer.isEmpty) head else s"$outer.$head"
         val use = s"(?<![\\w.\"$$])$head((?:\\.[a-z]\\w*)*\\.[A-Z]\\w*)".r
-        use.findAllMatchIn(source.code).map(m => prefix + m.group(1)) ++
+        use.findAllMatchIn(code).map(m => prefix + m.group(1)) ++
           imported.filter(i => i == head || i.startsWith(head + ".")).map(i => prefix + i.drop(head.length))
       }
     }

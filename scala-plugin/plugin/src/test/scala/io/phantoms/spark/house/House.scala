@@ -19,6 +19,7 @@ object House {
         "", // the extension itself: wiring only
         "api",
         "source",
+        "source.stream",
         "source.read",
         "source.ip source.table",
         "source.export",

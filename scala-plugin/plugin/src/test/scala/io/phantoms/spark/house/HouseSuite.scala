@@ -48,6 +48,7 @@ class HouseSuite extends AnyFunSuite {
   test("an arrow up, in every way it can be written") {
     Seq(
       "import io.phantoms.spark.detect.Workload",
+      "import io.phantoms.spark.`detect`.Workload",
       "import io.phantoms.spark.detect.{Workload => W}",
       "import io.phantoms.spark.detect._",
       "import io.phantoms.spark.{conf, detect}",

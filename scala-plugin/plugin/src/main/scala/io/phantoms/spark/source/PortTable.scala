@@ -1,0 +1,97 @@
+package io.phantoms.spark.source
+
+import java.util
+
+import io.phantoms.spark.source.read.{ReaderMetrics, RecordColumn}
+import io.phantoms.spark.source.stream.{DatagramRing, PortReaderFactory, PortStream, UdpListener}
+import io.phantoms.spark.source.wire.Policy
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.connector.catalog.{SupportsRead, TableCapability}
+import org.apache.spark.sql.connector.metric.CustomMetric
+import org.apache.spark.sql.connector.read.{Batch, Scan, ScanBuilder, SupportsPushDownRequiredColumns}
+import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/** Flow exports that are sent to a UDP port of the driver: a stream only. */
+private[source] final class PortTable(listen: String, options: CaseInsensitiveStringMap, wanted: Option[StructType])
+    extends RecordsTable
+    with SupportsRead {
+  private val read = LftaOptions(options)
+  private val known = new LftaColumns(Records.Flows.schema, read)
+  if (read.records.exists(_ != Records.Flows))
+    LftaOptions.refuse("records", s"'${read.records.get.name}' do not come to a port: listen receives flow exports.")
+  // Refused now, rather than when the stream begins.
+  locally {
+    val _ = (StreamOptions.socket(listen), StreamOptions.ringBytes(options), StreamOptions.maxDatagrams(options))
+  }
+  wanted.foreach(known.require)
+
+  override def name(): String = s"${LftaTable.Name} udp $listen"
+
+  override def fields: StructType = wanted.getOrElse(known.schema)
+
+  override def schema(): StructType = fields
+
+  override def capabilities(): util.Set[TableCapability] = PortTable.Capabilities
+
+  override def newScanBuilder(of: CaseInsensitiveStringMap): ScanBuilder =
+    new ScanBuilder with SupportsPushDownRequiredColumns {
+      private var required = fields
+      override def pruneColumns(needed: StructType): Unit = required = needed
+      override def build(): Scan = new PortScan(listen, options, read, known, required)
+    }
+}
+
+private object PortTable {
+  // Batches are refused in words of our own.
+  private val Capabilities = util.EnumSet.of(TableCapability.MICRO_BATCH_READ, TableCapability.BATCH_READ)
+}
+
+private final class PortScan(
+    listen: String,
+    options: CaseInsensitiveStringMap,
+    read: LftaOptions,
+    columns: LftaColumns,
+    required: StructType
+) extends Scan {
+  override def readSchema(): StructType = required
+
+  override def description(): String = s"${LftaTable.Name} udp $listen"
+
+  override def toBatch: Batch =
+    throw new UnsupportedOperationException(
+      s"A port can only be read as a stream, and listen is $listen: use spark.readStream, or give a path instead."
+    )
+
+  override def toMicroBatchStream(checkpoint: String): MicroBatchStream = {
+    val forms = required.map(f => columns.column(f.name).get).toArray
+    val ring = new DatagramRing(StreamOptions.ringBytes(options))
+    val listener = new UdpListener(StreamOptions.socket(listen), ring)
+    // The port may have been left to the system.
+    val address = s"${listen.take(listen.lastIndexOf(':'))}:${listener.port}"
+    val factory = new PortReaderFactory(address, forms, PortScan.wanted(forms, read.mode), read.mode)
+    val tasks = SparkSession.active.sparkContext.defaultParallelism
+    val stream = new PortStream(listener, ring, factory, StreamOptions.maxDatagrams(options), tasks, address)
+    listener.start()
+    stream
+  }
+
+  override def supportedCustomMetrics(): Array[CustomMetric] = ReaderMetrics.all(aggregates = false)
+}
+
+private object PortScan {
+
+  /**
+   * By field, and behind the last one whether it matters what is wrong with a record: as the readers of files have
+   * it.
+   */
+  def wanted(columns: Array[RecordColumn], mode: Policy): Array[Boolean] = {
+    val fields = Records.Flows.schema.fields.size
+    val wanted = new Array[Boolean](fields + 1)
+    columns.foreach(c => wanted(if (c.field < 0) fields else c.field) = true)
+    if (mode != Policy.PERMISSIVE) wanted(fields) = true
+    wanted
+  }
+}

@@ -1,0 +1,116 @@
+package io.phantoms.spark.source.stream
+
+import java.util
+import java.util.{Optional, UUID}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
+import org.apache.spark.sql.connector.read.streaming._
+
+/**
+ * A stream of the datagrams that come to a UDP port of the driver, held in a ring until the batch that has them is
+ * done.
+ *
+ * UDP is at most once, and so is this: a datagram that finds the ring full is dropped and counted, and what a restart
+ * finds in the ring no more is gone. Tasks that fail have the same datagrams again.
+ *
+ * @param maxDatagrams of a batch
+ * @param tasks at most, that decode a batch
+ */
+private[source] final class PortStream(
+    listener: UdpListener,
+    ring: DatagramRing,
+    factory: PartitionReaderFactory,
+    maxDatagrams: Option[Long],
+    tasks: Int,
+    address: String
+) extends MicroBatchStream
+    with SupportsAdmissionControl
+    with SupportsTriggerAvailableNow
+    with ReportsSourceMetrics
+    with Logging {
+  private val id = UUID.randomUUID().toString
+  private val exporters = new KnownExporters(address)
+  private var ceiling = Option.empty[Long]
+  private var told = Option.empty[String]
+
+  override def initialOffset(): Offset = DatagramOffset(id, 0)
+  override def deserializeOffset(json: String): Offset = DatagramOffset.of(json)
+
+  override def getDefaultReadLimit: ReadLimit = maxDatagrams.fold(ReadLimit.allAvailable())(ReadLimit.maxRows)
+
+  override def prepareForTriggerAvailableNow(): Unit = synchronized {
+    ceiling = Some(ring.end())
+  }
+
+  override def latestOffset(): Offset =
+    throw new UnsupportedOperationException("latestOffset(Offset, ReadLimit) is to be asked")
+
+  override def latestOffset(start: Offset, limit: ReadLimit): Offset = synchronized {
+    val failure = listener.failure()
+    if (failure != null)
+      throw new IllegalStateException(s"$address is no longer listened on (${failure.getMessage})", failure)
+    val before = start.asInstanceOf[DatagramOffset]
+    val from = if (before.listener == id) before.datagram else ring.begin()
+    val held = ceiling.fold(ring.end())(math.min(_, ring.end()))
+    val until = limit match {
+      case rows: ReadMaxRows => math.min(held, from + rows.maxRows)
+      case _ => held
+    }
+    if (until > from) DatagramOffset(id, until)
+    else if (before.listener == id && before.datagram == 0) null
+    else before
+  }
+
+  override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] = synchronized {
+    val (after, to) = (start.asInstanceOf[DatagramOffset], end.asInstanceOf[DatagramOffset])
+    if (to.listener != id) {
+      val begin = if (after.listener == to.listener) after.datagram else 0
+      gone(s"${to.datagram - begin} datagrams of a batch that was not finished before the restart are lost")
+      Array.empty
+    } else {
+      if (after.listener != id)
+        gone("datagrams that were received before the restart and that no batch had begun with are lost")
+      val from = if (after.listener == id) after.datagram else ring.begin()
+      partitions(from, to.datagram)
+    }
+  }
+
+  private def gone(what: String): Unit = if (!told.contains(what)) {
+    told = Some(what)
+    logWarning(s"$address: $what. UDP sends nothing again.")
+  }
+
+  private def partitions(from: Long, until: Long): Array[InputPartition] = {
+    val state = exporters.stateAfter(ring.slice(ring.begin(), from).asScala)
+    ExporterGroups.of(ring.slice(from, until).asScala.toSeq, tasks).map { group =>
+      val senders = group.map(_.sender).toSet
+      val theirs = state.of((high, low, length) => senders(new Exporter(high, low, length)))
+      new DatagramPartition(group.toArray, theirs): InputPartition
+    }.toArray
+  }
+
+  override def createReaderFactory(): PartitionReaderFactory = factory
+
+  override def commit(end: Offset): Unit = synchronized {
+    val done = end.asInstanceOf[DatagramOffset]
+    if (done.listener == id) exporters.add(ring.release(done.datagram).asScala)
+  }
+
+  override def metrics(latestConsumed: Optional[Offset]): util.Map[String, String] = synchronized {
+    val ofRing = Seq(
+      "datagramsReceived" -> (ring.end() + ring.dropped()),
+      "datagramsDropped" -> ring.dropped(),
+      "bytesDropped" -> ring.droppedBytes(),
+      "datagramsHeld" -> (ring.end() - ring.begin()),
+      "ringBytes" -> ring.used()
+    )
+    (ofRing ++ exporters.metrics).map { case (k, v) => k -> v.toString }.toMap.asJava
+  }
+
+  override def stop(): Unit = listener.close()
+
+  override def toString: String = s"lfta[udp $address]"
+}

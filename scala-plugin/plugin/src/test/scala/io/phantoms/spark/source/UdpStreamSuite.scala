@@ -1,0 +1,171 @@
+package io.phantoms.spark.source
+
+import java.net.{DatagramPacket, DatagramSocket, InetAddress, InetSocketAddress}
+import java.nio.file.Files
+
+import io.phantoms.spark.TestSessions
+import io.phantoms.spark.source.`export`.Exports._
+
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.Row
+import org.apache.spark.sql.classic.DataFrame
+import org.apache.spark.sql.functions.{col, udf}
+import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Datagrams over loopback into a query. */
+class UdpStreamSuite extends AnyFunSuite with LftaStreams {
+
+  // Tasks may fail once.
+  override def beforeAll(): Unit =
+    spark = TestSessions.start(
+      Map(
+        "spark.sql.shuffle.partitions" -> "2",
+        "spark.sql.session.timeZone" -> "UTC",
+        "spark.sql.streaming.noDataProgressEventInterval" -> "500"
+      ),
+      master = "local[2,3]"
+    )
+
+  private def freePort(): Int = {
+    val socket = new DatagramSocket(0, InetAddress.getByName("127.0.0.1"))
+    try socket.getLocalPort
+    finally socket.close()
+  }
+
+  private def listening(port: Int, options: (String, String)*): DataFrame =
+    spark.readStream.format("lfta").option("listen", s"127.0.0.1:$port").options(options.toMap).load()
+      .asInstanceOf[DataFrame]
+
+  private final class Sender(from: String, to: Int) {
+    private val socket = new DatagramSocket(0, InetAddress.getByName(from))
+    def send(datagrams: Array[Byte]*): Unit =
+      datagrams.foreach(d => socket.send(new DatagramPacket(d, d.length, new InetSocketAddress("127.0.0.1", to))))
+    def close(): Unit = socket.close()
+  }
+
+  private def metric(query: StreamingQuery, name: String): Seq[Long] =
+    query.recentProgress.toSeq.flatMap(_.sources).flatMap(s => Option(s.metrics.get(name))).map(_.toLong)
+
+  /** Begins a query, and waits until it listens: once it has tried its first trigger. */
+  private def ready(df: DataFrame, at: Place, kept: Kept): StreamingQuery = {
+    val query = start(df, at, kept, Trigger.ProcessingTime(0))
+    eventually("no trigger")(query.lastProgress != null || !query.isActive)
+    query
+  }
+
+  private def continuously(df: DataFrame, at: Place, kept: Kept): StreamingQuery =
+    ready(df.select("srcport", "exporter"), at, kept)
+
+  test("v5, v9 whose template came with an earlier batch, IPFIX; two exporters; tasks that fail once") {
+    val (at, kept, port) = (new Place, new Kept, freePort())
+    val failsOnce = udf { (n: Int) =>
+      if (TaskContext.get().attemptNumber() == 0) throw new IllegalStateException("this attempt fails")
+      n
+    }
+    val df = listening(port, "addresses" -> "string")
+    assert(df.schema == spark.read.format("lfta").option("records", "flows").option("addresses", "string")
+      .load(TestCaptures.write(folder.resolve("v5/a"), bytes(v5Header(1), v5Record()))).schema)
+    val query = ready(df.select(failsOnce(col("srcport")), col("exporter"), col("version")), at, kept)
+    val (one, two) = (new Sender("127.0.0.2", port), new Sender("127.0.0.3", port))
+    one.send(v9(set(0, template(300, 7 -> 2)), set(300, u16(1))))
+    eventually(s"${kept.rows}")(kept.rows.size == 1)
+    one.send(v9(set(300, u16(2))), bytes(v5Header(2), v5Record(), v5Record(ports = (7, 8))))
+    two.send(ipfix(set(2, template(300, 7 -> 2)), set(300, u16(3))), v9(set(300, u16(4))))
+    eventually(s"${kept.rows}")(kept.rows.size == 5)
+    val (a, b) = ("127.0.0.2", "127.0.0.3")
+    sameRows(kept.rows, Seq(Row(1, a, 9), Row(2, a, 9), Row(51515, a, 5), Row(7, a, 5), Row(3, b, 10)))
+    // What batches have finished is counted when the next one begins.
+    one.send(v9(set(300, u16(5))))
+    eventually(s"${kept.rows}")(kept.rows.size == 6)
+    eventually(s"${query.lastProgress}")(metric(query, "datagramsReceived").contains(6L))
+    eventually(s"${query.lastProgress}")(metric(query, "exporters").max == 2)
+    assert(metric(query, "datagramsDropped").forall(_ == 0))
+    assert(query.recentProgress.flatMap(_.sources).map(_.description).forall(_ == s"lfta[udp 127.0.0.1:$port]"))
+    assert(query.recentProgress.map(_.numInputRows).sum == 6)
+    query.stop()
+    Seq(one, two).foreach(_.close())
+    // The port is free again.
+    new DatagramSocket(port, InetAddress.getByName("127.0.0.1")).close()
+  }
+
+  test("a ring that is full drops, and tells") {
+    val (at, kept, port) = (new Place, new Kept, freePort())
+    kept.fails = _ => {
+      Thread.sleep(300)
+      false
+    }
+    val query = continuously(listening(port, "ring.memory" -> "4k"), at, kept)
+    val sender = new Sender("127.0.0.1", port)
+    eventually(s"${query.lastProgress}") {
+      (1 to 60).foreach(i => sender.send(bytes(v5Header(1), v5Record(ports = (i, 1)))))
+      metric(query, "datagramsDropped").exists(_ > 0) && metric(query, "bytesDropped").exists(_ >= 72)
+    }
+    query.stop()
+    sender.close()
+    val received = metric(query, "datagramsReceived").max
+    assert(kept.rows.nonEmpty && kept.rows.size + metric(query, "datagramsDropped").max <= received + 60)
+  }
+
+  test("restarts: what was not finished is gone, and said so; the checkpoint goes on") {
+    val (at, kept, port) = (new Place, new Kept, freePort())
+    val sender = new Sender("127.0.0.1", port)
+    def send(n: Int): Unit = sender.send(bytes(v5Header(1), v5Record(ports = (n, 1))))
+    val first = continuously(listening(port), at, kept)
+    send(1)
+    eventually(s"${kept.rows}")(kept.rows.size == 1)
+    kept.fails = _ => true
+    send(2)
+    assert(failed(first).contains("the sink fails"))
+    kept.fails = _ => false
+    val second = continuously(listening(port), at, kept)
+    eventually("batch 1 is not finished")(kept.batches.contains(1))
+    send(3)
+    eventually(s"${kept.rows}")(kept.rows.map(_.getInt(0)) == Seq(1, 3))
+    // A batch that is not noted as finished comes again, and now without rows.
+    eventually("batch 2 is not finished")(Files.exists(at.checkpoint.resolve("commits/2")))
+    second.stop()
+    val third = continuously(listening(port, "maxDatagramsPerTrigger" -> "1"), at, kept)
+    send(4)
+    send(5)
+    eventually(s"${kept.rows}")(kept.rows.map(_.getInt(0)) == Seq(1, 3, 4, 5))
+    assert(kept.batches.values.map(_.size).max == 1)
+    third.stop()
+    sender.close()
+  }
+
+  test("a run that ends with what there is ends, here with nothing") {
+    val (at, kept) = (new Place, new Kept)
+    start(listening(freePort()).select("srcport"), at, kept).awaitTermination()
+    assert(kept.rows.isEmpty)
+  }
+
+  test("what cannot be") {
+    def refused(options: (String, String)*): String =
+      failure(start(
+        spark.readStream.format("lfta").options(options.toMap).load().asInstanceOf[DataFrame],
+        new Place,
+        new Kept
+      ))
+    Seq("2055", "localhost", "::1:2055", "host:99999", "a b:1").foreach { listen =>
+      assert(refused("listen" -> listen).contains("is no host:port"), listen)
+    }
+    assert(refused("listen" -> "127.0.0.1:1", "records" -> "packets").contains("do not come to a port"))
+    assert(refused("listen" -> "127.0.0.1:1", "ring.memory" -> "none").contains("no size above 0"))
+    assert(refused("listen" -> "127.0.0.1:1", "maxDatagramsPerTrigger" -> "-1").contains("no whole number"))
+    val held = new DatagramSocket(0, InetAddress.getByName("127.0.0.1"))
+    try {
+      val query = start(listening(held.getLocalPort).select("srcport"), new Place, new Kept, Trigger.ProcessingTime(0))
+      assert(failed(query).contains(s"127.0.0.1:${held.getLocalPort} cannot be bound"))
+    } finally held.close()
+    val batch = intercept[Exception](spark.read.format("lfta").option("listen", "127.0.0.1:2055").load().count())
+    assert(batch.getMessage.contains("use spark.readStream"), batch.getMessage)
+  }
+
+  test("an IPv6 address in brackets") {
+    assert(StreamOptions.socket("[::1]:4739").getPort == 4739 && StreamOptions.socket(
+      "[::1]:4739"
+    ).getAddress.getAddress.length == 16)
+    assert(StreamOptions.socket("0.0.0.0:0").getAddress.isAnyLocalAddress)
+  }
+}

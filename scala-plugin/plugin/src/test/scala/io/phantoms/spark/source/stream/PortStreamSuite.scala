@@ -1,0 +1,173 @@
+package io.phantoms.spark.source.stream
+
+import java.net.{InetAddress, InetSocketAddress}
+import java.util.Optional
+
+import scala.jdk.CollectionConverters._
+
+import io.phantoms.spark.source.`export`.{Exports, Flows}
+import io.phantoms.spark.source.read.{ColumnForm, RecordColumn}
+import io.phantoms.spark.source.wire.Policy
+
+import org.apache.spark.sql.connector.read.PartitionReader
+import org.apache.spark.sql.connector.read.streaming.{Offset, ReadLimit}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.scalatest.funsuite.AnyFunSuite
+
+/** A stream of datagrams, call by call as Spark makes them. */
+class PortStreamSuite extends AnyFunSuite {
+  import Exports._
+
+  private val columns = Array(Flows.SRCPORT, Flows.SAMPLING).zip(Seq(ColumnForm.INT, ColumnForm.LONG)).map {
+    case (field, form) => new RecordColumn(form, field)
+  } :+ new RecordColumn(ColumnForm.PROBLEM, -1)
+
+  private def factory(mode: Policy) = {
+    val wanted = Array.fill(Flows.COUNT + 1)(true)
+    new PortReaderFactory("127.0.0.1:9", columns, wanted, mode)
+  }
+
+  /** One whose datagrams are put into its ring by hand. */
+  private final class Port(bytes: Long = 1 << 20, most: Option[Long] = None, mode: Policy = Policy.PERMISSIVE) {
+    val ring = new DatagramRing(bytes)
+    private val listener = new UdpListener(new InetSocketAddress("127.0.0.1", 0), ring)
+    val stream = new PortStream(listener, ring, factory(mode), most, 3, "127.0.0.1:9")
+    def send(bytes: Array[Byte], from: String = "10.0.0.1"): Boolean =
+      ring.offer(HeldDatagram.of(bytes, InetAddress.getByName(from), 4000, 0))
+    def next(start: Offset): Offset = stream.latestOffset(start, stream.getDefaultReadLimit)
+    def rows(start: Offset, end: Offset): Seq[Seq[(Int, Option[Long])]] =
+      stream.planInputPartitions(start, end).toSeq.map { p =>
+        val reader: PartitionReader[InternalRow] = stream.createReaderFactory().createReader(p)
+        val rows = Seq.newBuilder[(Int, Option[Long])]
+        while (reader.next()) {
+          val row = reader.get()
+          if (!row.isNullAt(2)) fail(row.getString(2))
+          rows += row.getInt(0) -> (if (row.isNullAt(1)) None else Some(row.getLong(1)))
+        }
+        reader.close()
+        rows.result()
+      }
+    def metrics: Map[String, String] = stream.metrics(Optional.empty()).asScala.toMap
+    def stop(): Unit = stream.stop()
+  }
+
+  private def v9Data(ports: Int*) = v9(set(300, ports.map(u16(_)): _*))
+  private val v9Template = v9(set(0, template(300, 7 -> 2)))
+  private val v9Sampling =
+    v9(set(1, v9Options(260, 1, 1 -> 4, 34 -> 4, 35 -> 1)), set(260, u32(0), u32(1000), u8(2)))
+
+  test("templates and sampling of batches before; tasks that run again; batches that are planned again") {
+    val port = new Port()
+    val zero = port.stream.initialOffset()
+    assert(port.next(zero) == null)
+    port.send(v9Data(1)) // before its template
+    port.send(v9Template)
+    port.send(v9Data(2))
+    val one = port.next(zero)
+    assert(port.rows(zero, one) == Seq(Seq(1 -> None, 2 -> None)) && port.rows(
+      zero,
+      one
+    ) == Seq(Seq(1 -> None, 2 -> None)))
+    port.send(v9Sampling)
+    port.send(v9Data(3, 4))
+    // Before the first batch is released, and after.
+    val two = port.next(one)
+    val expected = Seq(Seq(3 -> Some(1000L), 4 -> Some(1000L)))
+    assert(port.rows(one, two) == expected)
+    port.stream.commit(one)
+    assert(port.ring.begin == 3 && port.rows(one, two) == expected && port.next(two) == two)
+    port.stream.commit(two)
+    port.send(v9Data(5))
+    val three = port.next(two)
+    assert(port.rows(two, three) == Seq(Seq(5 -> Some(1000L))))
+    assert(port.stream.deserializeOffset(three.json) == three)
+    port.stop()
+  }
+
+  test("data waits for a template that comes with a later batch") {
+    val port = new Port(mode = Policy.FAILFAST)
+    val zero = port.stream.initialOffset()
+    port.send(v9Data(1))
+    val one = port.next(zero)
+    assert(port.rows(zero, one) == Seq(Nil))
+    port.stream.commit(one)
+    port.send(v9Template)
+    val two = port.next(one)
+    assert(port.rows(one, two) == Seq(Seq(1 -> None)))
+    port.stream.commit(two)
+    port.send(v9Data(2))
+    val three = port.next(two)
+    assert(port.rows(two, three) == Seq(Seq(2 -> None)))
+    port.stop()
+  }
+
+  test("exporters are told apart, and divided among tasks") {
+    val port = new Port()
+    val zero = port.stream.initialOffset()
+    port.send(v9Template, "10.0.0.1")
+    (1 to 5).foreach(i => port.send(v9Data(i), s"10.0.0.$i"))
+    port.send(ipfix(set(2, template(300, 7 -> 2)), set(300, u16(9))), "2001:db8::1")
+    port.send(bytes(v5Header(1, sampling = 7), v5Record()), "10.0.0.2")
+    val one = port.next(zero)
+    val rows = port.rows(zero, one)
+    assert(rows.size == 3 && rows.flatten.toSet == Set(1 -> None, 9 -> None, 51515 -> Some(7L)))
+    port.stream.commit(one)
+    val m = port.metrics
+    assert(m("exporters") == "6" && m("datagrams.10.0.0.1") == "2" && m("datagrams.2001:db8:0:0:0:0:0:1") == "1")
+    port.stop()
+  }
+
+  test("what does not fit is dropped and counted; what is released makes room") {
+    val port = new Port(bytes = 10 * (128L + v9Data(1).length))
+    val zero = port.stream.initialOffset()
+    val taken = (1 to 25).map(i => port.send(v9Data(i)))
+    assert(taken.count(identity) == 10)
+    val one = port.next(zero)
+    assert(port.metrics("datagramsReceived") == "25" && port.metrics("datagramsDropped") == "15")
+    assert(port.metrics("bytesDropped") == (15 * v9Data(1).length).toString && port.metrics("datagramsHeld") == "10")
+    port.stream.commit(one)
+    assert(port.metrics("ringBytes") == "0" && port.send(v9Data(1)))
+    assert(port.metrics("datagramsMalformed") == "0")
+    port.stop()
+  }
+
+  test("so many a batch, and a run that ends with what there was when it began") {
+    val port = new Port(most = Some(4))
+    var at = port.stream.initialOffset()
+    (1 to 10).foreach(i => port.send(v9Data(i)))
+    port.stream.prepareForTriggerAvailableNow()
+    (1 to 10).foreach(i => port.send(v9Data(i)))
+    val ends = Iterator.continually { at = port.next(at); at.asInstanceOf[DatagramOffset].datagram }.take(4).toSeq
+    assert(ends == Seq(4, 8, 10, 10))
+    assert(port.stream.latestOffset(at, ReadLimit.allAvailable()) == at)
+    port.stop()
+  }
+
+  test("after a restart, what the listener before had is gone, and what comes is read") {
+    val port = new Port()
+    val (before, unfinished) = (DatagramOffset("another", 3), DatagramOffset("another", 9))
+    assert(port.next(unfinished) == unfinished)
+    assert(port.rows(before, unfinished).isEmpty)
+    assert(port.rows(port.stream.initialOffset(), unfinished).isEmpty)
+    port.stream.commit(unfinished)
+    port.send(v9Template)
+    port.send(v9Data(1))
+    val next = port.next(unfinished)
+    assert(port.rows(unfinished, next) == Seq(Seq(1 -> None)))
+    port.stream.commit(next)
+    assert(port.ring.begin == 2)
+    port.stop()
+  }
+
+  test("malformed datagrams by mode") {
+    val port = new Port(mode = Policy.DROPMALFORMED)
+    val zero = port.stream.initialOffset()
+    port.send("hello".getBytes)
+    port.send(bytes(v5Header(1), v5Record()))
+    val one = port.next(zero)
+    assert(port.rows(zero, one).flatten.map(_._1) == Seq(51515))
+    port.stream.commit(one)
+    assert(port.metrics("datagramsMalformed") == "1")
+    port.stop()
+  }
+}
