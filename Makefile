@@ -14,7 +14,7 @@ SF ?= 1
 PACKETS ?= 100000
 
 .PHONY: demo bench tpcds bench-alone bench-lfta bench-tables bench-encodings bench-chooser sweep \
-  papers papers-smap papers-trees papers-windows papers-lfta test test-long soak test-delta lfta-tools docs-lfta \
+  papers papers-smap papers-trees papers-windows papers-lfta test test-long soak test-delta lfta-tools fuzz-lfta docs-lfta \
   lint-scala test-scala test-python lint jar docs-conf clean help
 
 help:
@@ -37,6 +37,7 @@ help:
 	@echo "make soak [QUERIES=500]             different queries in a driver of 1 GiB: what stays in memory"
 	@echo "make test-delta                     Delta Lake and the plugin in one session (downloads Delta)"
 	@echo "make lfta-tools [PACKETS=100000]    captures and flow exports beside scapy, tshark, softflowd, nfdump, pmacct, tcpreplay"
+	@echo "make fuzz-lfta                      100,000 damaged captures and as many flow exports"
 	@echo "make jar | docs-conf | docs-lfta | clean"
 
 # The editable install runs the build hook, which builds the jar.
@@ -72,6 +73,10 @@ tpcds: $(VENV)/.dev jar
 # Queries that are left alone.
 bench-alone: $(VENV)/.dev jar
 	$(PY) -m phantoms.lab.benchmark.alone --json benchmarks/results/alone.json
+
+# Captures and flow exports with damage, a hundred thousand of each; make test has 500.
+fuzz-lfta:
+	./build/sbt -Dphantoms.fuzz.captures=100000 -Dphantoms.fuzz.exports=100000 "plugin/testOnly *CaptureFuzzSuite *ExportFuzzSuite"
 
 # Reports straight from captures and flow exports, beside the same rows as Parquet.
 bench-lfta: $(VENV)/.dev jar
