@@ -2,6 +2,8 @@ package io.phantoms.spark.source
 
 import scala.util.{Random, Try}
 
+import io.phantoms.spark.Turns
+
 import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.classic.DataFrame
 import org.apache.spark.sql.catalyst.plans.logical.Filter
@@ -63,11 +65,9 @@ class LftaPushDownSuite extends AnyFunSuite with LftaSession {
       kind <- Seq("direct", "secondChance")
       flush <- Seq("end", "eager", "lazy")
     } yield Seq("tables.memory" -> memory, "tables.kind" -> kind, "flush" -> flush)
-    // All settings for two queries, and turns for the others.
-    val random = new Random(1)
+    // Two queries have the most different groups and functions.
     aggregates.zipWithIndex.foreach { case (query, i) =>
-      val some = if (i == 1 || i == 3) settings else random.shuffle(settings).take(3)
-      some.foreach { s =>
+      Turns.some(settings, if (i == 1 || i == 3) 4 else 1, i).foreach { s =>
         view(s: _*)
         withClue(s"$s: ")(assert(isAggregated(same(query)), query))
       }
@@ -77,10 +77,12 @@ class LftaPushDownSuite extends AnyFunSuite with LftaSession {
   test("aggregates over addresses as text and as numbers, over flows, and over small parts of files") {
     Seq("string", "int").foreach { addresses =>
       view("addresses" -> addresses, "tables.memory" -> "2k")
-      aggregates.foreach(q => assert(isAggregated(same(q, s"plain_$addresses")), q))
+      Turns.some(aggregates, 4).foreach(q => assert(isAggregated(same(q, s"plain_$addresses")), q))
     }
     view("maxPartitionBytes" -> "5000")
-    withConf("spark.sql.files.openCostInBytes" -> "0")(aggregates.foreach(q => assert(isAggregated(same(q)), q)))
+    withConf("spark.sql.files.openCostInBytes" -> "0") {
+      Turns.some(aggregates, 4).foreach(q => assert(isAggregated(same(q)), q))
+    }
     read(folder.resolve("export").toString).createOrReplaceTempView("flows")
     Seq(
       "SELECT srcaddr, dstport, sum(packets), sum(octets), min(first), max(last), count(*) FROM @ GROUP BY 1, 2",
@@ -193,7 +195,8 @@ class LftaPushDownSuite extends AnyFunSuite with LftaSession {
       view("addresses" -> addresses)
       val plain = if (addresses == "binary") "plain" else s"plain_$addresses"
       val all = predicates(addresses)
-      (all ++ Seq.fill(25)(combined(all, random, 1 + random.nextInt(3)))).foreach { p =>
+      val mixed = all ++ Seq.fill(25)(combined(all, random, 1 + random.nextInt(3)))
+      Turns.some(mixed, 16).foreach { p =>
         val df = same(s"SELECT time_nanos, srcip, length FROM @ WHERE $p", plain)
         val filters = df.queryExecution.optimizedPlan.collect { case f: Filter => f }
         assert(filters.isEmpty, s"$p was left to Spark: $filters")
