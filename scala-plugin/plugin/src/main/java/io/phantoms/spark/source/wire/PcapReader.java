@@ -9,7 +9,8 @@ import java.io.IOException;
  * was, if a record follows; one longer than {@link PcapFormat#longest} is damage.
  *
  * <p>Where files were put one behind the other, the headers of those behind are gone over if they say the same as the
- * first. If not, the file can be read up to there.
+ * first. If not, the file can be read up to there; a part that begins far behind such a header does not know of it, and
+ * reads on as the first header says where the records look the same.
  */
 public final class PcapReader extends CaptureReader {
   private static final int CHAIN = 8;
