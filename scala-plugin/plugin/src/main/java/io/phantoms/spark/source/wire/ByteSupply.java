@@ -3,7 +3,6 @@ package io.phantoms.spark.source.wire;
 import com.github.luben.zstd.ZstdIOException;
 import com.github.luben.zstd.ZstdInputStreamNoFinalizer;
 import java.io.Closeable;
-import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.zip.ZipException;
@@ -50,12 +49,28 @@ public final class ByteSupply implements Closeable {
     this.buffer = new byte[size];
   }
 
-  /** The bytes of a file from its beginning, decompressed if it starts as gzip or Zstandard do. */
+  /**
+   * The bytes of a file from its beginning, decompressed if it starts as gzip or Zstandard do. The stream is closed
+   * with the supply, and if there is none because of an error.
+   */
   public static ByteSupply decompressed(String name, InputStream raw) throws IOException {
     return decompressed(name, raw, SIZE);
   }
 
   static ByteSupply decompressed(String name, InputStream raw, int size) throws IOException {
+    try {
+      return decompress(name, raw, size);
+    } catch (IOException | RuntimeException | Error e) {
+      try {
+        raw.close();
+      } catch (IOException inClosing) {
+        e.addSuppressed(inClosing);
+      }
+      throw e;
+    }
+  }
+
+  private static ByteSupply decompress(String name, InputStream raw, int size) throws IOException {
     PeekedInput peeked = new PeekedInput(raw);
     int first = peeked.peek();
     if (GzipMembers.starts(first)) {
@@ -124,7 +139,7 @@ public final class ByteSupply implements Closeable {
       } else {
         limit += got;
       }
-    } catch (EOFException | ZipException | ZstdIOException e) {
+    } catch (ZipException | ZstdIOException e) {
       if (!compressed) {
         throw e;
       }

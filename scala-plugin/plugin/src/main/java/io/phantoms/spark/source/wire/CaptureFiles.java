@@ -188,7 +188,7 @@ public final class CaptureFiles {
     List<Long> headers = List.of();
     while (true) {
       long at = reader.supply.offset();
-      if (at - start >= target && at < length && reader.headerCount() <= MANY_HEADERS) {
+      if (at - start >= target && at < length && reader.headerCount() <= MANY_HEADERS && reader.sound()) {
         parts.add(new Split(start, at, headers));
         start = at;
         headers = reader.headers();

@@ -110,8 +110,10 @@ public abstract class CaptureReader implements RecordReader {
 
   /**
    * Says that no packet can be made of what begins here; what is not readable is gone over with {@link #resynchronise}.
+   *
+   * @param ends how many bytes ahead the next record may begin, by what is left of this one; the best guess first
    */
-  final Step damaged(String what) throws IOException {
+  final Step damaged(String what, int... ends) throws IOException {
     damageAt = supply.offset();
     damage = what;
     if (policy == Policy.FAILFAST && !hopping) {
@@ -119,16 +121,21 @@ public abstract class CaptureReader implements RecordReader {
       end = Long.MIN_VALUE;
       return Step.DAMAGE;
     }
-    resynchronise();
+    resynchronise(ends);
     damageBytes = supply.offset() - damageAt;
     return Step.DAMAGE;
   }
 
   /** Goes to the end of the file, where it ends in the middle of something. */
   final Step endsWithin(String what) throws IOException {
-    damageAt = supply.offset();
-    damage = supply.failure() == null ? "the file ends in " + what : what + " is lost: " + supply.failure();
     failureSaid = true;
+    return unreadable(supply.failure() == null ? "the file ends in " + what : what + " is lost: " + supply.failure());
+  }
+
+  /** Goes to the end of the file, as nothing from here on can be read. */
+  final Step unreadable(String what) throws IOException {
+    damageAt = supply.offset();
+    damage = what;
     supply.skipAll();
     damageBytes = supply.offset() - damageAt;
     return Step.DAMAGE;
@@ -146,22 +153,35 @@ public abstract class CaptureReader implements RecordReader {
     return Step.DAMAGE;
   }
 
-  /** Goes at least one byte on, to the next place from which a chain of records leads on, or to the end of the file. */
-  private void resynchronise() throws IOException {
-    do {
-      supply.advance(1);
-      if (!supply.ensure(least())) {
-        supply.skipAll();
+  /**
+   * Goes at least one byte on, to the next record, or to the end of the file. What a damaged packet carries may be a
+   * capture itself, so where the packet ends by its own numbers is tried before any place within it.
+   */
+  private void resynchronise(int... ends) throws IOException {
+    for (int end : ends) {
+      if (end > 0 && leadsOn(end)) {
+        supply.advance(end);
         return;
       }
-    } while (!leadsOn());
+    }
+    search();
   }
 
-  /** The least bytes that a record has. */
-  abstract int least();
+  /** Goes at least one byte on, to the next place from which a chain of records leads on, or to the end of the file. */
+  void search() throws IOException {
+    do {
+      supply.advance(1);
+      if (!supply.ensure(1)) {
+        return;
+      }
+    } while (!leadsOn(0));
+  }
 
-  /** Whether a chain of plausible records begins here. */
-  abstract boolean leadsOn() throws IOException;
+  /**
+   * Whether a chain of plausible records begins so many bytes ahead of here; for places ahead also, whether the file
+   * ends there.
+   */
+  abstract boolean leadsOn(int ahead) throws IOException;
 
   /** The packet that {@link #next} went to, with its bytes. */
   public final Packet packet() {

@@ -1,6 +1,5 @@
 package io.phantoms.spark.source.wire;
 
-import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.zip.CRC32;
@@ -64,7 +63,7 @@ final class GzipMembers extends InputStream {
         throw new ZipException("a dictionary that gzip does not have");
       } else if (inflater.needsInput()) {
         if (!refill()) {
-          throw new EOFException("the gzip stream ends in the middle of a member");
+          throw new ZipException("the gzip stream ends in the middle of a member");
         }
         inflater.setInput(input, next, limit - next);
       }
@@ -143,7 +142,7 @@ final class GzipMembers extends InputStream {
   private int required() throws IOException {
     int b = octet();
     if (b < 0) {
-      throw new EOFException("the gzip stream ends in a header");
+      throw new ZipException("the gzip stream ends in a header");
     }
     return b;
   }

@@ -25,12 +25,7 @@ final class NoPackets extends CaptureReader {
   }
 
   @Override
-  int least() {
-    return 1;
-  }
-
-  @Override
-  boolean leadsOn() {
+  boolean leadsOn(int ahead) {
     return false;
   }
 }

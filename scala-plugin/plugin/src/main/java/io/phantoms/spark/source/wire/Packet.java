@@ -70,6 +70,11 @@ public final class Packet implements WireRecord {
     }
   }
 
+  /** Says when it was, where the record's numbers alone do not. */
+  void time(long nanos) {
+    this.nanos = nanos;
+  }
+
   /** Where the packet's bytes are. */
   void at(byte[] bytes, int from) {
     this.bytes = bytes;

@@ -3,7 +3,7 @@ package io.phantoms.spark.source.wire;
 /**
  * What an interface description block says.
  *
- * @param linkType the link layer, or -1 if the block does not make sense
+ * @param linkType the link layer, or -1 if the block does not make sense or was not seen
  * @param snaplen the most bytes kept of a packet, or 0 for no bound
  * @param resolution the option if_tsresol: a power of 10, or with the top bit set one of 2
  * @param offset the option if_tsoffset: seconds to add
@@ -12,12 +12,15 @@ record PcapNgInterface(int linkType, int snaplen, int resolution, long offset) {
   /** No time that nanoseconds since 1970 can say. */
   static final long NO_TIME = Long.MIN_VALUE;
 
+  /** One of which nothing is known. */
+  static final PcapNgInterface UNKNOWN = new PcapNgInterface(-1, 0, 6, 0);
+
   private static final long BILLION = 1_000_000_000L;
 
   /** Reads the block of this many bytes at this place. */
   static PcapNgInterface read(byte[] b, int at, int total, boolean little) {
     if (total < 20) {
-      return new PcapNgInterface(-1, 0, 6, 0);
+      return UNKNOWN;
     }
     int linkType = Bytes.u16(b, at + 8, little);
     int snaplen = Bytes.i32(b, at + 12, little);

@@ -5,8 +5,12 @@ import java.io.IOException;
 /**
  * Packets of a pcap file, microseconds or nanoseconds, of either byte order.
  *
- * <p>A packet longer than the file's snaplen, or longer captured than it was, is read as it is, as libpcap does; one
- * longer than {@link PcapFormat#longest} is damage.
+ * <p>A packet longer than the file's snaplen is read as it is, as libpcap does, and so is one longer captured than it
+ * was, if a record follows; one longer than {@link PcapFormat#longest} is damage.
+ *
+ * <p>Where files were put one behind the other, the headers of those behind are gone over if they say the same as the
+ * first. If not, the file can be read up to there; a part that begins far behind such a header does not know of it, and
+ * reads on as the first header says where the records look the same.
  */
 public final class PcapReader extends CaptureReader {
   private static final int CHAIN = 8;
@@ -36,16 +40,26 @@ public final class PcapReader extends CaptureReader {
     int at = supply.position();
     int captured = Bytes.i32(b, at + 8, little);
     if (captured < 0 || captured > longest) {
-      return damaged("a packet of " + (captured & 0xffffffffL) + " bytes, where at most " + longest + " are possible");
+      return damaged("a packet of " + (captured & 0xffffffffL) + " bytes, where at most " + longest + " are possible",
+          end(Bytes.i32(b, at + 12, little)));
     }
     int original = Bytes.i32(b, at + 12, little);
     long seconds = Bytes.i32(b, at, little) & 0xffffffffL;
     long fraction = Bytes.i32(b, at + 4, little) & 0xffffffffL;
-    if (captured == 0 && original == 0 && seconds == 0 && fraction == 0) {
-      return damaged("a record of zeros");
+    if (captured == 0 && original == 0) {
+      if (PcapFormat.headerAt(b, at)) {
+        return anotherHeader();
+      }
+      if (seconds == 0 && fraction == 0) {
+        return damaged("a record of zeros");
+      }
     }
     long offset = supply.offset();
     int length = PcapFormat.RECORD + captured;
+    if (original >= 0 && captured > original && !follows(length)) {
+      return damaged("a packet of " + original + " bytes of which " + captured + " were captured, and no record behind "
+          + "them", end(original));
+    }
     if (!supply.ensure(length)) {
       return endsWithin("a packet of " + captured + " bytes");
     }
@@ -55,17 +69,58 @@ public final class PcapReader extends CaptureReader {
     return Step.PACKET;
   }
 
+  private Step anotherHeader() throws IOException {
+    if (!supply.ensure(PcapFormat.HEADER)) {
+      return endsWithin("the header of another capture");
+    }
+    PcapFormat other = PcapFormat.read(supply.buffer(), supply.position(), false);
+    if (other.little() != little || other.nano() != format.nano() || other.linkType() != linkType) {
+      return unreadable("the header of another capture, with link type " + other.linkType()
+          + " or times or byte order unlike this one's");
+    }
+    supply.advance(PcapFormat.HEADER);
+    return Step.OTHER;
+  }
+
+  /** Whether a record is so many bytes ahead, or another header, or the end of the file. */
+  private boolean follows(int ahead) throws IOException {
+    if (!supply.ensure(ahead + PcapFormat.RECORD)) {
+      return supply.available() == ahead;
+    }
+    int at = supply.position() + ahead;
+    return format.follows(supply.buffer(), at) || PcapFormat.headerAt(supply.buffer(), at);
+  }
+
+  /** Where a packet ends of which all bytes were captured; -1 if it cannot be so long. */
+  private int end(int original) {
+    return original < 0 || original > longest ? -1 : PcapFormat.RECORD + original;
+  }
+
+  /** Goes on where all chains agree on; for packets that may be longer than a window, where one chain leads on. */
   @Override
-  int least() {
-    return PcapFormat.RECORD;
+  void search() throws IOException {
+    if (longest > PcapFormat.LONGEST) {
+      super.search();
+      return;
+    }
+    int met = PcapStart.meeting(supply, format, 1);
+    while (met < 0 && supply.available() > PcapStart.STEP) {
+      supply.advance(PcapStart.STEP);
+      met = PcapStart.meeting(supply, format, 0);
+    }
+    if (met < 0) {
+      supply.skipAll();
+    } else {
+      supply.advance(met);
+    }
   }
 
   @Override
-  boolean leadsOn() throws IOException {
-    int length = 0;
-    for (int i = 0; i < CHAIN && length < FAR; i++) {
+  boolean leadsOn(int ahead) throws IOException {
+    int length = ahead;
+    for (int i = 0; i < CHAIN && length < ahead + FAR; i++) {
       if (!supply.ensure(length + PcapFormat.RECORD)) {
-        return i > 0 && supply.available() == length;
+        return (i > 0 || ahead > 0) && supply.available() == length;
       }
       int at = supply.position() + length;
       if (!format.plausible(supply.buffer(), at)) {

@@ -2,6 +2,7 @@ package io.phantoms.spark.source.wire;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.util.Arrays;
 import java.util.BitSet;
 
 /**
@@ -16,16 +17,30 @@ import java.util.BitSet;
  * be followed from the beginning of the file, which is slow, and right. (A place that leads nowhere is nothing: headers
  * of IPv4, or a record's own numbers moved by a byte, may look like a record.)
  *
+ * <p>After damage a reader asks for the place from which on all chains are one. A part's window reaches far enough back
+ * that whoever reads the whole file has found such a place again if the window is without damage.
+ *
  * <p>A file whose own records were made not to look like any over hundreds of kilobytes (their times decades apart,
  * say), and whose packets carry a chain across them, is read in parts as whoever made it wanted.
  */
 final class PcapStart {
-  private static final int STEP = PcapFormat.LONGEST + PcapFormat.RECORD;
+  static final int STEP = PcapFormat.LONGEST + PcapFormat.RECORD;
 
-  /** How far the window reaches to either side. */
-  static final int REACH = 2 * STEP + PcapFormat.RECORD;
+  /**
+   * How far the window reaches back. Damage that it does not show lies in its first two steps at most; the reader of
+   * the whole file tries again at every step, and has its place two steps behind a try.
+   */
+  static final int REACH = 6 * STEP + PcapFormat.RECORD;
+
+  /** How far the window reaches on. */
+  private static final int AHEAD = 2 * STEP + PcapFormat.RECORD;
+
+  /** The window in which chains have to meet after damage. */
+  private static final int MEETING = 3 * STEP + PcapFormat.RECORD;
 
   private static final int CHAIN = 8;
+  private static final int NONE = -1;
+  private static final int DOUBT = -2;
 
   private final byte[] window;
   private final boolean whole;
@@ -43,7 +58,7 @@ final class PcapStart {
   /** The offset of the first record at or behind {@code start}, or -1 where there is doubt. */
   static long find(CaptureFile file, PcapFormat format, long start) throws IOException {
     long from = start - REACH;
-    long to = Math.min(file.length(), start + REACH);
+    long to = Math.min(file.length(), start + AHEAD);
     if (from <= PcapFormat.HEADER || to <= start || format.longest() > PcapFormat.LONGEST) {
       return -1;
     }
@@ -96,6 +111,63 @@ final class PcapStart {
       }
     }
     return found;
+  }
+
+  /** How many bytes ahead of the supply's place all chains that begin in the next step are one; negative if not. */
+  static int meeting(ByteSupply supply, PcapFormat format, int from) throws IOException {
+    boolean whole = !supply.ensure(MEETING);
+    int length = Math.min(supply.available(), MEETING);
+    byte[] window = Arrays.copyOfRange(supply.buffer(), supply.position(), supply.position() + length);
+    PcapStart start = new PcapStart(window, whole, format);
+    int met = start.meeting(from, whole ? length : 2 * STEP, false);
+    return whole && met == NONE ? start.meeting(from, length, true) : met;
+  }
+
+  /**
+   * The first place from which on all chains are one that begin in the first step and lead beyond the limit, or to the
+   * end of the file; {@link #NONE} if none does, {@link #DOUBT} if they do not meet.
+   *
+   * @param cut whether the file may end in a record; only where no chain ends with the file, as a record's numbers moved
+   *     by a byte may look like one that leads beyond it
+   */
+  private int meeting(int from, int limit, boolean cut) {
+    BitSet lived = new BitSet();
+    BitSet died = new BitSet();
+    int met = NONE;
+    for (int head = from; head < Math.min(STEP, window.length); head++) {
+      if (!isRecord(head) || lived.get(head) || died.get(head)) {
+        continue;
+      }
+      int at = head;
+      int records = 0;
+      while (at <= limit && (at == head || goesOn(at)) && !lived.get(at) && !died.get(at)) {
+        at = next(at);
+        records++;
+      }
+      boolean joined = lived.get(at);
+      boolean lives = joined || !died.get(at) && (whole ? endsFile(at, records, cut) : at > limit);
+      for (int place = head; place != at; place = next(place)) {
+        (lives ? lived : died).set(place);
+      }
+      if (joined) {
+        met = Math.max(met, at);
+      } else if (lives && met >= 0) {
+        return DOUBT;
+      } else if (lives) {
+        met = head;
+      }
+    }
+    return met;
+  }
+
+  /** Whether a chain of so many records that leads here ends with the file. */
+  private boolean endsFile(int at, int records, boolean cut) {
+    return at == window.length || cut && records >= CHAIN && at > window.length - PcapFormat.RECORD;
+  }
+
+  /** Whether a chain may go on here; what would begin none, as a packet without a byte, does not end one. */
+  private boolean goesOn(int at) {
+    return at <= window.length - PcapFormat.RECORD && format.follows(window, at);
   }
 
   private boolean isRecord(int at) {

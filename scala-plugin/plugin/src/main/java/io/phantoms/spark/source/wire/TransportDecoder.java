@@ -6,6 +6,8 @@ final class TransportDecoder {
   private static final int TCP = 6;
   private static final int UDP = 17;
   private static final int ICMP6 = 58;
+  private static final int ROUTER_SOLICITATION = 152;
+  private static final int ROUTER_TERMINATION = 153;
   private static final int SCTP = 132;
   private static final int UDP_LITE = 136;
 
@@ -46,14 +48,21 @@ final class TransportDecoder {
         break;
       case ICMP:
       case ICMP6:
-        if (has(p, at, end, 8, ICMP_FIELDS, "ICMP")) {
-          payload(p, at + 8, end);
+        int header = icmpHeader(p, at);
+        if (has(p, at, end, header, ICMP_FIELDS, "ICMP")) {
+          payload(p, at + header, end);
         }
         break;
       default:
         payload(p, at, end);
         break;
     }
+  }
+
+  /** Two messages of multicast router discovery (RFC 4286) have no more than type, code and checksum. */
+  private static int icmpHeader(Packet p, int at) {
+    int type = p.protocol == ICMP6 && at < p.captured ? Bytes.u8(p.bytes, p.from + at) : 0;
+    return type == ROUTER_SOLICITATION || type == ROUTER_TERMINATION ? 4 : 8;
   }
 
   private static void tcp(Packet p, int at, int end) {

@@ -1,6 +1,6 @@
 package io.phantoms.spark.source.wire
 
-import java.io.{ByteArrayInputStream, ByteArrayOutputStream, IOException, InputStream}
+import java.io.{ByteArrayInputStream, ByteArrayOutputStream, EOFException, IOException, InputStream}
 import java.util.zip.GZIPOutputStream
 
 import scala.util.Random
@@ -134,25 +134,51 @@ class ByteSupplySuite extends AnyFunSuite {
   }
 
   test("an error of the storage is no damage of the file") {
-    class Failing(in: InputStream) extends InputStream {
+    class Failing(in: InputStream, error: IOException) extends InputStream {
       private var left = 100000
       override def read(): Int = throw new UnsupportedOperationException
       override def read(to: Array[Byte], from: Int, length: Int): Int = {
-        if (left == 0) throw new IOException("connection reset")
+        if (left == 0) throw error
         val n = in.read(to, from, length.min(left))
         left -= n
         n
       }
     }
-    for (bytes <- Seq(capture, gzip(capture ++ Array.fill(1 << 20)(Random.nextInt().toByte)))) {
+    val long = capture ++ Array.fill(1 << 20)(Random.nextInt().toByte)
+    for (
+      bytes <- Seq(capture, gzip(long), Zstd.compress(long));
+      thrown <- Seq(new IOException("connection reset"), new EOFException("end of the block reached"))
+    ) {
       val file = new CaptureFile {
         override def path(): String = "f"
         override def length(): Long = bytes.length.toLong
-        override def open(offset: Long): InputStream = new Failing(new Memory(bytes).open(offset))
+        override def open(offset: Long): InputStream = new Failing(new Memory(bytes).open(offset), thrown)
       }
       val reader = CaptureFiles.open(file, 0, bytes.length.toLong, Policy.PERMISSIVE, null)
       val error = intercept[IOException](readAll(reader))
-      assert(error.getMessage == "connection reset")
+      assert(error eq thrown)
     }
+  }
+
+  test("a file whose first bytes cannot be read is closed") {
+    var closed = 0
+    val broken = new CaptureFile {
+      override def path(): String = "f"
+      override def length(): Long = 100
+      override def open(offset: Long): InputStream = new InputStream {
+        override def read(): Int = throw new IOException("connection reset")
+        override def close(): Unit = {
+          closed += 1
+          throw new IOException("nor closed")
+        }
+      }
+    }
+    for (
+      use <- Seq(() => CaptureFiles.open(broken, 0, 100, Policy.PERMISSIVE, null), () => CaptureFiles.splits(broken, 1))
+    ) {
+      val error = intercept[IOException](use())
+      assert(error.getMessage == "connection reset" && error.getSuppressed.map(_.getMessage).toSeq == Seq("nor closed"))
+    }
+    assert(closed == 2)
   }
 }

@@ -28,9 +28,9 @@ class CaptureFuzzSuite extends AnyFunSuite {
     var problems = 0
     for (seed <- from until from + count) {
       val random = new Random(seed)
-      val bytes = RandomCaptures.changed(random)
+      val Changed(bytes, clean, same) = RandomCaptures.changed(random)
       try {
-        permissive(bytes, random).foreach { c =>
+        permissive(bytes, random, clean, same).foreach { c =>
           readable += 1
           if (c.malformed > 0) problems += 1
         }
@@ -49,7 +49,7 @@ class CaptureFuzzSuite extends AnyFunSuite {
   }
 
   /** What was counted, or nothing if it is no capture any more. */
-  private def permissive(bytes: Array[Byte], random: Random): Option[WireCounters] = {
+  private def permissive(bytes: Array[Byte], random: Random, clean: Array[Byte], same: Int): Option[WireCounters] = {
     val file = new Memory(bytes)
     val reader =
       try CaptureFiles.open(file, 0, bytes.length.toLong, Policy.PERMISSIVE, null)
@@ -61,12 +61,12 @@ class CaptureFuzzSuite extends AnyFunSuite {
       }
     val limit = RandomCaptures.plain(bytes)
     var (rows, malformed) = (0L, 0L)
-    val offsets = Seq.newBuilder[Long]
+    val found = Seq.newBuilder[Map[String, Any]]
     try {
       while (reader.next()) {
         rows += 1
         if (touch(reader.record()) != null) malformed += 1
-        offsets += reader.packet().offset()
+        found += fields(reader.record())
         assert(rows <= limit / 4 + 2, "more rows than bytes can hold")
       }
       assert(!reader.next())
@@ -76,17 +76,29 @@ class CaptureFuzzSuite extends AnyFunSuite {
     assert(c.truncated <= c.decoded && c.unreadableBytes >= 0 && c.unreadableBytes <= c.bytes)
     if (!RandomCaptures.compressed(bytes)) assert(c.bytes == bytes.length, "every byte is accounted for")
     assert(reader.supply.buffer().length <= ByteSupply.SIZE.max(4 * limit), "memory as the file is large")
-    val _ = assertParts(bytes, offsets.result(), random)
+    val all = found.result()
+    assertUndamaged(all, clean, same)
+    val _ = assertParts(bytes, all, random)
     Some(c)
   }
 
-  private def assertParts(bytes: Array[Byte], whole: Seq[Long], random: Random): Assertion = {
+  /** Packets that end before the first changed byte are the clean capture's, in every value. */
+  private def assertUndamaged(rows: Seq[Map[String, Any]], clean: Array[Byte], same: Int): Unit = {
+    val expected = read(clean, Policy.PERMISSIVE).rows
+    val ends = expected.drop(1).map(offset) :+ clean.length.toLong
+    val before = expected.zip(ends).collect { case (row, end) if end <= same => row }
+    val _ = assert(rows.take(before.size) == before, s"the first $same bytes are the clean capture's")
+  }
+
+  private def offset(row: Map[String, Any]): Long = row("_file_offset").asInstanceOf[Long]
+
+  private def assertParts(bytes: Array[Byte], whole: Seq[Map[String, Any]], random: Random): Assertion = {
     val file = new Memory(bytes)
     val size = 1L + random.nextInt(bytes.length.max(1))
-    val parts = Seq.newBuilder[Long]
+    val parts = Seq.newBuilder[Map[String, Any]]
     CaptureFiles.splits(file, size).forEach { part =>
       val reader = CaptureFiles.open(file, part, Policy.PERMISSIVE, null)
-      try while (reader.next()) parts += reader.packet().offset()
+      try while (reader.next()) parts += fields(reader.record())
       finally reader.close()
     }
     assert(parts.result() == whole, s"parts of $size bytes")
@@ -112,6 +124,12 @@ class CaptureFuzzSuite extends AnyFunSuite {
   }
 }
 
+/**
+ * A changed capture, the one that it was, and how many of their first bytes, decompressed, are the same; none where the
+ * compressed bytes were changed.
+ */
+private final case class Changed(bytes: Array[Byte], clean: Array[Byte], same: Int)
+
 /** Seeded captures, and changes to them. */
 private object RandomCaptures {
   def compressed(bytes: Array[Byte]): Boolean =
@@ -120,13 +138,16 @@ private object RandomCaptures {
   /** A bound of the bytes after decompression; what is compressed here never shrinks by more. */
   def plain(bytes: Array[Byte]): Int = if (compressed(bytes)) 1200 * bytes.length.max(64) else bytes.length
 
-  def changed(random: Random): Array[Byte] = {
-    var bytes = capture(random)
+  def changed(random: Random): Changed = {
+    val clean = capture(random)
+    var bytes = clean
     for (_ <- 0 until random.nextInt(4)) bytes = change(bytes, random)
     random.nextInt(10) match {
-      case 0 => change(gzip(bytes), random)
-      case 1 => change(Zstd.compress(bytes), random)
-      case _ => bytes
+      case 0 => Changed(change(gzip(bytes), random), clean, 0)
+      case 1 => Changed(change(Zstd.compress(bytes), random), clean, 0)
+      case _ =>
+        val first = bytes.indices.find(i => i >= clean.length || bytes(i) != clean(i)).getOrElse(bytes.length)
+        Changed(bytes, clean, first)
     }
   }
 

@@ -147,6 +147,16 @@ class PacketDecoderSuite extends AnyFunSuite {
     assert(some(echo, "icmp_type", "icmp_code", "payload", "srcport") == Seq(8, 0, "616263", null))
     val unreachable = decode(ethernet(0x86dd, ipv6(58, hex("0104 0000 00000000") ++ new Array[Byte](48))))
     assert(some(unreachable, "icmp_type", "icmp_code", "payload_length", "problem") == Seq(1, 4, 48, null))
+    for (kind <- Seq(152, 153)) {
+      val discovery = decode(ethernet(0x86dd, ipv6(58, hex(f"$kind%02x00beef"))))
+      assert(
+        some(discovery, "icmp_type", "icmp_code", "payload", "payload_length", "problem") ==
+          Seq(kind, 0, "", 0, null),
+        "multicast router discovery is four bytes"
+      )
+    }
+    val short = decode(ethernet(0x86dd, ipv6(58, hex("9700beef"))))
+    assert(short("problem") == "the IP packet's 44 bytes end in the ICMP header", "but its advertisement has eight")
     val sctp = decode(ethernet(0x800, ipv4(132, hex("0b59 0b5a 00000000 00000000 00"))))
     assert(some(sctp, "srcport", "dstport", "payload_length") == Seq(2905, 2906, 1))
     val gre = decode(ethernet(0x800, ipv4(47, hex("00000800"))))
