@@ -133,6 +133,9 @@ class AlternativesSuite extends AnyFunSuite {
   test("MAC addresses that the packet has afterwards are not those that it was seen with") {
     val macs = flow(81 -> 6 -> hex("00005e005301"), 57 -> 6 -> hex("00005e005302"))
     assert(!macs.contains("src_mac") && !macs.contains("dst_mac"))
-    assert(macs("other") == Map("postSourceMacAddress" -> "00005e005301", "postDestinationMacAddress" -> "00005e005302"))
+    assert(macs("other") == Map(
+      "postSourceMacAddress" -> "00005e005301",
+      "postDestinationMacAddress" -> "00005e005302"
+    ))
   }
 }

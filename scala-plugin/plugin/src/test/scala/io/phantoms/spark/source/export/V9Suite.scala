@@ -119,7 +119,9 @@ class V9Suite extends AnyFunSuite {
     )
   }
 
-  test("alternatives: the first address that is not zero counts, the first counter always, and a second that says something else stays as bytes") {
+  test(
+    "alternatives: the first address that is not zero counts, the first counter always, and a second that says something else stays as bytes"
+  ) {
     val fields = template(256, 27 -> 16, 8 -> 4, 18 -> 4, 15 -> 4, 85 -> 4, 1 -> 4)
     def record(v6: String, v4: String, bgp: String, hop: String, total: Long, delta: Long) =
       bytes(ip(v6, v4, bgp, hop), u32(total, delta))
