@@ -35,7 +35,7 @@ final class Template {
   final int[] stepKind;
   final boolean[] stepAlternative;
 
-  /** A bit for each column that an IPv4 address fills or an IPv6 one, as a record's fields say; not if one only. */
+  /** A bit for each column that has two fields, one of an IPv4 address and one of an IPv6 address. */
   final long dual;
 
   /** Whether records name the sampler that chose their packets. */
