@@ -19,6 +19,7 @@ final class Domain {
   Map<Integer, Template> records = new HashMap<>();
   Map<Integer, Template> options = new HashMap<>();
 
+  /** Their intervals, negative if what was said holds for records only that name the sampler. */
   private final Map<Long, Long> samplers = new LinkedHashMap<>(4);
   private long interval;
   private long initMillis = -1;
@@ -46,13 +47,14 @@ final class Domain {
    *
    * @param sampler whose it is, or -1
    * @param input the interface for which it holds, or -1; of all, if both are -1
+   * @param system whether it was said of the exporter that it has this sampler
    */
-  void sampling(long sampler, long input, long packets) {
+  void sampling(long sampler, long input, long packets, boolean system) {
     if (sampler < 0 && input < 0) {
       interval = packets;
       return;
     }
-    samplers.put(sampler >= 0 ? sampler & ~INTERFACE : input | INTERFACE, packets);
+    samplers.put(sampler >= 0 ? sampler & ~INTERFACE : input | INTERFACE, system ? packets : -packets);
     if (samplers.size() > MAX_SAMPLERS) {
       samplers.remove(samplers.keySet().iterator().next());
     }
@@ -61,15 +63,19 @@ final class Domain {
   /** The interval in force for records of this sampler (or -1) and input interface (or -1); 0 if not known. */
   long samplingOf(long sampler, long input) {
     Long known = samplers.isEmpty() ? null : known(sampler, input);
-    if (known != null) {
-      return known;
+    return known != null ? Math.abs(known) : interval;
+  }
+
+  /**
+   * The interval of the exporter's only sampler, 0 if there is none or there are more: exporters that have one need not
+   * say in each record that it was that one.
+   */
+  long onlySampler() {
+    if (samplers.size() != 1) {
+      return 0;
     }
-    if (interval > 0 || sampler >= 0 || samplers.size() != 1) {
-      return interval;
-    }
-    // Exporters with one sampler need not say in each record that it was that one.
     Map.Entry<Long, Long> only = samplers.entrySet().iterator().next();
-    return only.getKey() < INTERFACE ? only.getValue() : 0;
+    return only.getKey() < INTERFACE ? Math.max(0, only.getValue()) : 0;
   }
 
   private Long known(long sampler, long input) {

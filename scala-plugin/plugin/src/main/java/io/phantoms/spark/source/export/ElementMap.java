@@ -38,12 +38,14 @@ final class ElementMap {
     map(Flows.SRC_NET, Kind.ADDRESS, 44, 170);
     map(Flows.DST_NET, Kind.ADDRESS, 45, 169);
     map(Flows.VLAN, Kind.NUMBER, 58, 243);
-    // As seen coming in, then as seen going out.
-    map(Flows.SRC_MAC, Kind.MAC, 56, 81);
-    map(Flows.DST_MAC, Kind.MAC, 80, 57);
+    // Not those that the packet has afterwards, 81 and 57: the flow was seen with these.
+    map(Flows.SRC_MAC, Kind.MAC, 56);
+    map(Flows.DST_MAC, Kind.MAC, 80);
     map(Flows.ICMP_TYPE_CODE, Kind.NUMBER, 32, 139);
-    map(Flows.ICMP_TYPE_CODE, Kind.ICMP_TYPE, 176, 178);
-    map(Flows.ICMP_TYPE_CODE, Kind.ICMP_CODE, 177, 179);
+    put(176, Icmp.TYPE, Kind.ICMP, 0);
+    put(177, Icmp.CODE, Kind.ICMP, 0);
+    put(178, Icmp.TYPE_V6, Kind.ICMP, 0);
+    put(179, Icmp.CODE_V6, Kind.ICMP, 0);
     map(Flows.DIRECTION, Kind.NUMBER, 61);
     map(Flows.IP_VERSION, Kind.NUMBER, 60);
     map(Flows.FLOW_LABEL, Kind.NUMBER, 31);
@@ -96,12 +98,17 @@ final class ElementMap {
     return enterprise == 0 && element < SIZE ? KIND[element] : Kind.OTHER;
   }
 
-  /** The column, or the register, of an element that has one. */
+  /** The column, the register, or the part of {@link Icmp}, of an element that has one. */
   static int column(int element) {
     return COLUMN[element];
   }
 
   static int rank(int element) {
     return RANK[element];
+  }
+
+  /** Whether an address element is of IPv6: they come in pairs, IPv4's first. */
+  static boolean isIpv6(int element) {
+    return RANK[element] % 2 == 1;
   }
 }

@@ -12,11 +12,14 @@ final class ElementNames {
   /** The enterprise number under which RFC 5103 has the elements of a flow's other direction. */
   private static final long REVERSE = 29305;
 
+  /** Stands for the enterprise number 0 where a field says it: 0 itself is that of fields that say none, IANA's. */
+  static final long ENTERPRISE_0 = 1L << 32;
+
   private static final String[] NAMES = read();
 
   private ElementNames() {}
 
-  /** The name of an element; enterprise 0 is IANA. */
+  /** The name of an element; enterprise 0 is IANA, {@link #ENTERPRISE_0} is not. */
   static String of(long enterprise, int element) {
     String known = element < NAMES.length ? NAMES[element] : null;
     if (enterprise == 0) {
@@ -25,7 +28,7 @@ final class ElementNames {
     if (enterprise == REVERSE && known != null) {
       return "reverse" + Character.toUpperCase(known.charAt(0)) + known.substring(1);
     }
-    return "ie" + enterprise + "." + element;
+    return "ie" + (enterprise & ~ENTERPRISE_0) + "." + element;
   }
 
   private static String[] read() {

@@ -3,7 +3,7 @@ package io.phantoms.spark.source.export;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 
-import io.phantoms.spark.source.export.Kind.Register;
+import io.phantoms.spark.source.export.WaitingSets.Account;
 import io.phantoms.spark.source.export.WaitingSets.WaitingSet;
 import io.phantoms.spark.source.wire.Policy;
 import io.phantoms.spark.source.wire.WireCounters;
@@ -49,6 +49,9 @@ public final class ExportDecoder {
   private String wrong;
   private int moreWrong;
 
+  /** Shared by the datagram's sets that wait; null if none does. */
+  private Account account;
+
   /** The data set: records from {@code at} to {@code setEnd} are still to be read; no template where there is none. */
   private Template template;
   private DatagramHeader setHeader;
@@ -57,7 +60,9 @@ public final class ExportDecoder {
   private int at;
   private int setEnd;
   private boolean noneYet;
-  private boolean waited;
+
+  /** Of a set that has waited; else null. */
+  private Account waited;
   private int[] fieldAt = new int[32];
   private int[] fieldLength = new int[32];
 
@@ -103,6 +108,7 @@ public final class ExportDecoder {
     wrong = null;
     moreWrong = 0;
     announced = 0;
+    account = null;
     offset = d.offset();
     bytes = d.bytes();
     next = d.from();
@@ -241,7 +247,8 @@ public final class ExportDecoder {
       if (known != null) {
         beginSet(known, header, domain, bytes, from, next);
       } else if (from < next) {
-        waiting.add(new WaitingSet(header, id, Arrays.copyOfRange(bytes, from, next)), lost);
+        account = account == null ? new Account() : account;
+        waiting.add(new WaitingSet(header, id, Arrays.copyOfRange(bytes, from, next), account), lost);
       }
     } else if (id == firstOfTemplates || id == firstOfTemplates + 1) {
       domain = templates.findOrAdd(header.origin());
@@ -267,7 +274,7 @@ public final class ExportDecoder {
       lost.add(set);
     } else {
       beginSet(known, set.header, its, set.bytes, 0, set.bytes.length);
-      waited = true;
+      waited = set.account;
     }
   }
 
@@ -279,7 +286,7 @@ public final class ExportDecoder {
     at = from;
     setEnd = to;
     noneYet = true;
-    waited = false;
+    waited = null;
     (described.options() ? option : record).beginSet(of, described, b);
     if (described.variable() && described.fields() > fieldAt.length) {
       fieldAt = new int[described.fields()];
@@ -308,23 +315,9 @@ public final class ExportDecoder {
       }
       option.beginRecord();
       options.decode(template, setBytes, from, places, lengths, setHeader, null, option);
-      noteOption();
+      OptionNotes.take(option, options, template, templates, setDomain);
     }
     return endSet();
-  }
-
-  private void noteOption() {
-    long interval = option.number(Flows.SAMPLING);
-    if (interval == 0) {
-      interval = options.ownSampling();
-    }
-    if (interval > 0) {
-      templates.sampling(
-          setDomain, options.register(Register.SAMPLER), options.register(Register.INTERFACE), interval);
-    }
-    if (options.register(Register.INIT_MILLIS) >= 0) {
-      setDomain.initMillis(options.register(Register.INIT_MILLIS));
-    }
   }
 
   /** Whether the set's end is a problem that is a record. */
@@ -337,7 +330,8 @@ public final class ExportDecoder {
       return false;
     }
     String what = rest + " bytes at the end of a set are no record of its template " + id;
-    if (waited) {
+    if (waited != null && waited != account) {
+      waited.countMalformed(counters);
       return complain(setHeader, id, setHeader.fileOffset(), what);
     }
     note(what);
@@ -364,6 +358,9 @@ public final class ExportDecoder {
       return false;
     }
     counters.malformed++;
+    if (account != null) {
+      account.malformed = true;
+    }
     return complain(header, -1, offset, moreWrong == 0 ? wrong : wrong + " (and " + moreWrong + " more)");
   }
 

@@ -8,13 +8,16 @@ package io.phantoms.spark.source.export;
  * 255: so what begins with 5, 9 or 10 where a set could begin is the next datagram's header, and what begins with any
  * other such number is neither. Hence a v9 file cannot be read if its exporter puts bytes between sets that no set
  * counts, and damage to one set's length loses the rest of its datagram.
+ *
+ * <p>A length or count that is too large does not lose the datagrams after it: where none begins at the end that is
+ * said, the first that begins before it is where the datagram ends.
  */
 final class Framing {
   /** More than any UDP datagram has. */
   static final int MAX_LENGTH = 65_535;
 
-  /** Beyond a datagram's greatest length: what the checks look at of the next one. */
-  static final int LOOK_AHEAD = MAX_LENGTH + 64;
+  /** A datagram of the greatest length and the next one, to whose end and a little further the checks look. */
+  static final int LOOK_AHEAD = 2 * MAX_LENGTH + 64;
 
   /** 1990, before which no exporter was built; asked only where one must be found again among other bytes. */
   private static final long EARLIEST_SECONDS = 631_152_000L;
@@ -33,11 +36,12 @@ final class Framing {
     int second = Bytes.u16(b, p + 2);
     switch (Bytes.u16(b, p)) {
       case 5:
-        return second > V5.MAX_RECORDS ? -1 : Math.min(limit - p, v5Length(second));
+        return second > V5.MAX_RECORDS ? -1
+            : checked(b, p, p + DatagramHeader.V5_LENGTH, p + v5Length(second), limit);
       case 9:
         return v9Length(b, p, limit);
       case 10:
-        return second < DatagramHeader.IPFIX_LENGTH ? -1 : ipfixLength(b, p, Math.min(limit, p + second), limit);
+        return second < DatagramHeader.IPFIX_LENGTH ? -1 : ipfixLength(b, p, p + second, limit);
       default:
         return -1;
     }
@@ -54,19 +58,16 @@ final class Framing {
       if (to - p > MAX_LENGTH) {
         break;
       }
-      if (to > limit) {
-        return limit - p;
-      }
       q = to;
     }
     // Fewer bytes than a set's header has are left only where the file ends.
-    return limit - q < 4 ? limit - p : q - p;
+    return checked(b, p, p + DatagramHeader.V9_LENGTH, q <= limit && limit - q < 4 ? limit : q, limit);
   }
 
   /** What the header says, unless another header stands where a set should begin: then the length was wrong. */
   private static int ipfixLength(byte[] b, int p, int to, int limit) {
     int q = p + DatagramHeader.IPFIX_LENGTH;
-    while (to - q >= 4) {
+    while (Math.min(limit, to) - q >= 4) {
       if (begins(b, q, limit)) {
         return q - p;
       }
@@ -76,7 +77,25 @@ final class Framing {
       }
       q += set;
     }
-    return to - p;
+    return checked(b, p, p + DatagramHeader.IPFIX_LENGTH, to, limit);
+  }
+
+  /**
+   * The length of a datagram that says that it ends at {@code to}. If no other begins there, but one does before, then
+   * the length was wrong, and what belongs to the other is not taken for its own.
+   *
+   * @param from where its header ends
+   */
+  private static int checked(byte[] b, int p, int from, int to, int limit) {
+    if (to == limit || begins(b, to, limit)) {
+      return to - p;
+    }
+    int end = Math.min(to, limit);
+    int q = from;
+    while (q < end && !begins(b, q, limit)) {
+      q++;
+    }
+    return Math.min(q, end) - p;
   }
 
   /** Whether a set of this version may have this number. */

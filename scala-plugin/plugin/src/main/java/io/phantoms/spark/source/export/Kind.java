@@ -10,9 +10,9 @@ final class Kind {
   static final int ADDRESS = 1;
   /** 6 bytes. */
   static final int MAC = 2;
-  /** Seconds since 1970. */
+  /** Seconds since 1970, 4 bytes: only whole numbers may be sent with fewer bytes, not times. */
   static final int SECONDS = 3;
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970, 8 bytes. */
   static final int MILLIS = 4;
   /** NTP's format: seconds since 1900 and a fraction of 32 bits, of which the lower 11 mean nothing. */
   static final int NTP_MICROS = 5;
@@ -22,23 +22,21 @@ final class Kind {
   static final int BEFORE_EXPORT = 7;
   /** Milliseconds of the exporter's uptime, 32 bits that wrap around. */
   static final int UPTIME = 8;
-  /** The type of an ICMP packet; the code is another field. */
-  static final int ICMP_TYPE = 9;
-  /** The code of an ICMP packet. */
-  static final int ICMP_CODE = 10;
+  /** No column: the type or the code of an ICMP packet, one byte, see {@link Icmp}. */
+  static final int ICMP = 9;
   /** No column: a number that is remembered while the record is read, see {@link Register}. */
-  static final int REGISTER = 11;
+  static final int REGISTER = 10;
   /** No column. */
-  static final int OTHER = 12;
+  static final int OTHER = 11;
   /** Nothing at all. */
-  static final int PADDING = 13;
+  static final int PADDING = 12;
 
   /**
    * Numbers and IPv4 addresses of one, two and four bytes that fit their column and are no alternative: most fields.
    */
-  static final int PLAIN_8 = 14;
-  static final int PLAIN_16 = 15;
-  static final int PLAIN_32 = 16;
+  static final int PLAIN_8 = 13;
+  static final int PLAIN_16 = 14;
+  static final int PLAIN_32 = 15;
 
   private Kind() {}
 

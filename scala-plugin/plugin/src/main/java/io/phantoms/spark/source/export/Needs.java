@@ -8,6 +8,9 @@ final class Needs {
   final boolean srcNet;
   final boolean dstNet;
   final boolean ipVersion;
+
+  /** Whether any address is read whose family the others help to tell. */
+  final boolean family;
   final boolean icmp;
   final boolean sampling;
   private final boolean[] columns;
@@ -19,6 +22,8 @@ final class Needs {
     srcNet = columns[Flows.SRC_NET];
     dstNet = columns[Flows.DST_NET];
     ipVersion = columns[Flows.IP_VERSION];
+    family = columns[Flows.SRCADDR] || columns[Flows.DSTADDR] || columns[Flows.NEXTHOP]
+        || srcNet || dstNet || ipVersion;
     icmp = columns[Flows.ICMP_TYPE_CODE];
     sampling = columns[Flows.SAMPLING];
     columns[Flows.SRCADDR] |= srcNet || ipVersion;
@@ -44,6 +49,8 @@ final class Needs {
         return false;
       case Kind.OTHER:
         return other;
+      case Kind.ICMP:
+        return other || icmp;
       case Kind.REGISTER:
         return other || sampling || column == Kind.Register.INIT_MILLIS;
       default:

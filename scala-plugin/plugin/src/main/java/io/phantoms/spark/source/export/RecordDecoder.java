@@ -30,8 +30,18 @@ final class RecordDecoder {
     }
   }
 
+  /** Where a 0 is a value like others. In addresses, ports and the like it is how an unused field is sent. */
+  private static final boolean[] ZERO_COUNTS = new boolean[Flows.COUNT];
+
+  static {
+    for (int column : new int[] {Flows.INPUT, Flows.OUTPUT, Flows.PACKETS, Flows.OCTETS}) {
+      ZERO_COUNTS[column] = true;
+    }
+  }
+
   private final Needs needs;
   private final long[] registers = new long[Register.COUNT];
+  private final Icmp icmp = new Icmp();
 
   RecordDecoder(Needs needs) {
     this.needs = needs;
@@ -53,6 +63,7 @@ final class RecordDecoder {
       Template template, byte[] b, int base, int[] at, int[] lengths, DatagramHeader header, Domain domain,
       FlowRecord record) {
     Arrays.fill(registers, -1);
+    icmp.begin();
     int[] fields = template.stepField;
     int[] columns = template.stepColumn;
     int[] kinds = template.stepKind;
@@ -80,11 +91,14 @@ final class RecordDecoder {
       }
       int length = lengths[field];
       record.mark(plain);
-      if (alternatives[i] && record.says(column)) {
-        if (needs.other && !Bytes.allZero(b, p, p + length)) {
-          record.other(field, p, length);
+      if (alternatives[i] && record.has(column)) {
+        boolean zero = Bytes.allZero(b, p, p + length);
+        if (zero || ZERO_COUNTS[column] || record.says(column)) {
+          if (needs.other && !zero) {
+            record.other(field, p, length);
+          }
+          continue;
         }
-        continue;
       }
       boolean fits;
       switch (kinds[i]) {
@@ -103,6 +117,9 @@ final class RecordDecoder {
         case Kind.REGISTER:
           fits = register(column, b, p, length);
           break;
+        case Kind.ICMP:
+          fits = icmp.take(column, field, b, p, length);
+          break;
         default:
           fits = rarer(record, column, kinds[i], b, p, length, header);
       }
@@ -112,7 +129,11 @@ final class RecordDecoder {
       }
     }
     record.mark(plain);
-    derive(record, template.version(), domain);
+    icmp.settle(record, needs.other);
+    if (template.dual != 0) {
+      agree(record, template.dual);
+    }
+    derive(record, template, domain);
   }
 
   private static boolean number(FlowRecord record, int column, byte[] b, int p, int length) {
@@ -142,7 +163,9 @@ final class RecordDecoder {
   /** Registers stay visible among the fields that have no column. */
   private boolean register(int register, byte[] b, int p, int length) {
     if (length >= 1 && length <= 8) {
-      registers[register] = Bytes.unsigned(b, p, length);
+      long value = Bytes.unsigned(b, p, length);
+      // A sampler's number may have all 64 bits; without the first it is still one of its own, and not -1.
+      registers[register] = register == Register.SAMPLER ? value & Long.MAX_VALUE : value;
     }
     return false;
   }
@@ -155,7 +178,7 @@ final class RecordDecoder {
     long uptime = header.uptimeMillis();
     if (header.origin().version() == 10) {
       long own = registers[Register.INIT_MILLIS];
-      long init = own >= 0 ? own : domain == null ? -1 : domain.initMillis();
+      long init = own > 0 ? own : domain == null ? -1 : domain.initMillis();
       if (init < 0) {
         return false;
       }
@@ -181,9 +204,9 @@ final class RecordDecoder {
     long value = Bytes.unsigned(b, p, length);
     switch (kind) {
       case Kind.SECONDS:
-        return time(record, column, value, MAX_SECONDS, value * 1_000_000);
+        return length == 4 && time(record, column, value, MAX_SECONDS, value * 1_000_000);
       case Kind.MILLIS:
-        return time(record, column, value, MAX_MILLIS, value * 1000);
+        return length == 8 && time(record, column, value, MAX_MILLIS, value * 1000);
       case Kind.BEFORE_EXPORT:
         return time(record, column, value, MAX_MILLIS, header.exportMicros() - value);
       case Kind.NTP_MICROS:
@@ -194,12 +217,6 @@ final class RecordDecoder {
         }
         record.number(column, ntpMicros(value, kind == Kind.NTP_NANOS));
         return true;
-      case Kind.ICMP_TYPE:
-      case Kind.ICMP_CODE:
-        if (length == 1) {
-          record.number(column, record.number(column) | (kind == Kind.ICMP_TYPE ? value << 8 : value));
-        }
-        return length == 1;
       default:
         throw new IllegalStateException("kind " + kind);
     }
@@ -224,7 +241,27 @@ final class RecordDecoder {
     return unix * 1_000_000 + ((value & 0xfffff800L) * 1_000_000 + (1L << 31) >>> 32);
   }
 
-  private void derive(FlowRecord record, int version, Domain domain) {
+  /** Addresses of 0, of which the fields do not say whose they are, are of the other addresses' family. */
+  private static void agree(FlowRecord record, long dual) {
+    agree(record, dual, Flows.SRCADDR, Flows.DSTADDR);
+    agree(record, dual, Flows.DSTADDR, Flows.SRCADDR);
+    agree(record, dual, Flows.NEXTHOP, Flows.DSTADDR);
+    agree(record, dual, Flows.NEXTHOP, Flows.SRCADDR);
+    agree(record, dual, Flows.SRC_NET, Flows.SRCADDR);
+    agree(record, dual, Flows.DST_NET, Flows.DSTADDR);
+  }
+
+  private static void agree(FlowRecord record, long dual, int column, int peer) {
+    if ((dual >>> column & 1) != 0 && record.has(column) && !record.says(column) && record.says(peer)) {
+      if (record.addressLength(peer) == 16) {
+        record.address(column, 0, 0);
+      } else {
+        record.number(column, 0);
+      }
+    }
+  }
+
+  private void derive(FlowRecord record, Template template, Domain domain) {
     if (needs.srcNet && !record.has(Flows.SRC_NET)) {
       network(record, Flows.SRCADDR, Flows.SRC_MASK, Flows.SRC_NET);
     }
@@ -238,13 +275,16 @@ final class RecordDecoder {
         record.number(Flows.IP_VERSION, length == 4 ? 4 : 6);
       }
     }
-    if (needs.icmp && version == 5 && record.number(Flows.PROT) == 1) {
+    if (needs.icmp && template.version() == 5 && record.number(Flows.PROT) == 1) {
       record.number(Flows.ICMP_TYPE_CODE, record.number(Flows.DSTPORT));
     }
     if (needs.sampling && domain != null && !record.has(Flows.SAMPLING)) {
       long own = ownSampling();
       long input = record.has(Flows.INPUT) ? record.number(Flows.INPUT) : -1;
       long interval = own > 0 ? own : domain.samplingOf(registers[Register.SAMPLER], input);
+      if (interval == 0 && !template.namesSampler) {
+        interval = domain.onlySampler();
+      }
       if (interval > 0) {
         record.number(Flows.SAMPLING, interval);
       }

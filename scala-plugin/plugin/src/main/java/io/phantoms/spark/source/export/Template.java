@@ -35,6 +35,15 @@ final class Template {
   final int[] stepKind;
   final boolean[] stepAlternative;
 
+  /** A bit for each column that has two fields, one of an IPv4 address and one of an IPv6 address. */
+  final long dual;
+
+  /** Whether records name the sampler that chose their packets. */
+  final boolean namesSampler;
+
+  /** What its options are said of. */
+  final OptionScope scope;
+
   /**
    * @param definition the bytes that defined it, by which a repetition is known
    * @param scopes how many of the first fields say what an option is about
@@ -70,14 +79,19 @@ final class Template {
       } else {
         kind[i] = ElementMap.kind(enterprise[i], element[i]);
         column[i] = kind[i] == Kind.OTHER ? 0 : ElementMap.column(element[i]);
-        boolean interfaces = kind[i] == Kind.NUMBER && (column[i] == Flows.INPUT || column[i] == Flows.OUTPUT);
-        if (options && i < scopes && interfaces) {
+        if (options && kind[i] == Kind.NUMBER && column[i] == Flows.INPUT) {
           kind[i] = Kind.REGISTER;
           column[i] = Kind.Register.INTERFACE;
         }
       }
     }
-    stepField = IntStream.range(0, n).filter(i -> needs.field(kind[i], column[i])).boxed()
+    scope = options ? OptionScope.of(version, fields, scopes) : OptionScope.SYSTEM;
+    namesSampler = IntStream.range(0, n)
+        .anyMatch(i -> kind[i] == Kind.REGISTER && column[i] == Kind.Register.SAMPLER);
+    dual = addresses(kind, column, false) & addresses(kind, column, true);
+    boolean peers = dual != 0 && needs.family;
+    stepField = IntStream.range(0, n)
+        .filter(i -> needs.field(kind[i], column[i]) || peers && isPeer(kind[i], column[i])).boxed()
         .sorted(Comparator.comparingInt(i -> order(kind[i], element[i]))).mapToInt(i -> i).toArray();
     stepColumn = Arrays.stream(stepField).map(i -> column[i]).toArray();
     stepKind = Arrays.stream(stepField).map(i -> kind[i]).toArray();
@@ -105,6 +119,17 @@ final class Template {
       default:
         return ElementMap.rank(element);
     }
+  }
+
+  /** The columns, a bit each, that have a field of an address of this family. */
+  private long addresses(int[] kind, int[] column, boolean ipv6) {
+    return IntStream.range(0, kind.length)
+        .filter(i -> kind[i] == Kind.ADDRESS && ElementMap.isIpv6(element[i]) == ipv6)
+        .mapToLong(i -> 1L << column[i]).reduce(0, (a, b) -> a | b);
+  }
+
+  private static boolean isPeer(int kind, int column) {
+    return kind == Kind.ADDRESS && (column == Flows.SRCADDR || column == Flows.DSTADDR);
   }
 
   int version() {

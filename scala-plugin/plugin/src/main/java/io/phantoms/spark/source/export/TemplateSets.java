@@ -120,11 +120,15 @@ final class TemplateSets {
       if (size > end - p) {
         return Definition.wrong("template " + id + " has " + count + " fields, more than its set has room for");
       }
-      long enterprise = size == 8 ? Bytes.u32(b, p + 4) : 0;
+      long enterprise = size == 8 ? enterprise(Bytes.u32(b, p + 4)) : 0;
       definition.add(enterprise, element & ~ENTERPRISE, Bytes.u16(b, p + 2), i < scopes);
       p += size;
     }
     return definition.done(id, p);
+  }
+
+  private static long enterprise(long number) {
+    return number == 0 ? ElementNames.ENTERPRISE_0 : number;
   }
 
   /** The fields of a template while they are read; those of length 0 are left out. */

@@ -91,9 +91,9 @@ final class Templates {
     }
   }
 
-  void sampling(Domain domain, long sampler, long input, long packets) {
+  void sampling(Domain domain, long sampler, long input, long packets, boolean system) {
     int before = domain.samplers();
-    domain.sampling(sampler, input, packets);
+    domain.sampling(sampler, input, packets, system);
     samplers += domain.samplers() - before;
     while (samplers > MAX_SAMPLERS && domains.size() > 1) {
       dropEldest();

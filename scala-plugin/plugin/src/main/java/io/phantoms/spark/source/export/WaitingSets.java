@@ -7,6 +7,8 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 
+import io.phantoms.spark.source.wire.WireCounters;
+
 /**
  * Data sets that came before their template. There is a bound to them, for each template and in all; beyond it the
  * oldest is given up. No set has more than 64 KiB.
@@ -88,16 +90,36 @@ final class WaitingSets {
     private long bytes;
   }
 
+  /** How a datagram is counted of which sets wait: as malformed once, even if that is seen in several of them. */
+  static final class Account {
+    boolean malformed;
+
+    /** Counts the datagram, which counts as decoded, as malformed. */
+    void countMalformed(WireCounters counters) {
+      if (!malformed) {
+        malformed = true;
+        counters.decoded--;
+        counters.malformed++;
+      }
+    }
+  }
+
   /** The body of a data set. */
   static final class WaitingSet {
     final DatagramHeader header;
     final int template;
     final byte[] bytes;
+    final Account account;
 
     WaitingSet(DatagramHeader header, int template, byte[] bytes) {
+      this(header, template, bytes, new Account());
+    }
+
+    WaitingSet(DatagramHeader header, int template, byte[] bytes, Account account) {
       this.header = header;
       this.template = template;
       this.bytes = bytes;
+      this.account = account;
     }
 
     private long memory() {

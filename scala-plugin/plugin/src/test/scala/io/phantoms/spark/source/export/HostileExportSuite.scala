@@ -101,7 +101,7 @@ class HostileExportSuite extends AnyFunSuite {
     val templates = new Templates
     (0 until 1000).foreach { d =>
       val domain = templates.findOrAdd(new Origin(0, d, 4, 1, 10, 1))
-      (0 until 300).foreach(s => templates.sampling(domain, s, -1, 10))
+      (0 until 300).foreach(s => templates.sampling(domain, s, -1, 10, true))
       assert(domain.samplers == Domain.MAX_SAMPLERS)
       assert(domain.samplingOf(299, -1) == 10 && domain.samplingOf(0, -1) == 0)
     }

@@ -41,6 +41,13 @@ class IpfixSuite extends AnyFunSuite {
     assert(flow("other") == Map("ie32473.15" -> "c0000201"))
   }
 
+  test("enterprise number 0 is not IANA") {
+    val templates = set(2, u16(256, 2, 0x8001, 4), u32(0), u16(7, 2))
+    val flow = read(ipfix(templates, set(256, u32(5), u16(80))), Policy.FAILFAST).flow
+    assert(flow("srcport") == 80 && !flow.contains("octets"))
+    assert(flow("other") == Map("ie0.1" -> "00000005"))
+  }
+
   test("options of an enterprise, as in appendix A.4") {
     val scoped = hex("0003 001c 0103 0003 0001 807b 0004 00007ed9 0029 0002 002a 0002 0000")
     val decoded = read(ipfix(scoped, set(259, u32(1), u16(345, 10201)), templateA2, dataA3), Policy.FAILFAST)

@@ -30,6 +30,16 @@ class TimesSuite extends AnyFunSuite {
     assert(found("other").asInstanceOf[Map[String, String]].size == 3)
   }
 
+  test("seconds of 4 bytes, milliseconds of 8: others are no times") {
+    Seq(150 -> 8 -> u64(Seconds), 150 -> 3 -> u8(1, 2, 3), 152 -> 4 -> u32(Seconds), 152 -> 7 -> zeros(7)).foreach {
+      field =>
+        val found = flow(field)
+        assert(!found.contains("first"), field._1.toString)
+        assert(found("other") == Map(ElementNames.of(0, field._1._1) -> show(field._2)))
+    }
+    assert(flow(152 -> 4 -> u32(5), 150 -> 4 -> u32(Seconds))("first") == Micros)
+  }
+
   /** The fraction of a second as NTP has it. */
   private def fraction(numerator: Long, denominator: Long) = (numerator << 32) / denominator
 
@@ -82,6 +92,18 @@ class TimesSuite extends AnyFunSuite {
     val decoded = read(bytes(before, after), Policy.FAILFAST)
     assert(decoded.column("first") == Seq(null, Micros - 60 * Second))
     assert(decoded.column("other") == Seq(Map("flowStartSysUpTime" -> "00009c40"), null))
+  }
+
+  test("uptime: an exporter's start of 0 is none") {
+    assert(!flow(160 -> 8 -> u64(0), 22 -> 4 -> u32(40000)).contains("first"))
+    val templates = set(2, template(256, 22 -> 4), template(258, 22 -> 4, 160 -> 8))
+    val option = set(3, ipfixOptions(257, 1, 149 -> 4, 160 -> 8))
+    def init(millis: Long) = set(257, u32(1), u64(millis))
+    val start = Seconds * 1000 - 100000
+    val data = set(256, u32(40000))
+    assert(read(ipfix(option, templates, init(0), data)).column("first") == Seq(null))
+    val decoded = read(ipfix(option, templates, init(start), init(0), data, set(258, u32(40000), u64(0))))
+    assert(decoded.column("first") == Seq.fill(2)(Micros - 60 * Second))
   }
 
   test("of several forms the most exact counts") {

@@ -119,7 +119,9 @@ class V9Suite extends AnyFunSuite {
     )
   }
 
-  test("alternatives: the first that is not zero counts, and a second that says something else stays as bytes") {
+  test(
+    "alternatives: the first address that is not zero counts, the first counter always, and a second that says something else stays as bytes"
+  ) {
     val fields = template(256, 27 -> 16, 8 -> 4, 18 -> 4, 15 -> 4, 85 -> 4, 1 -> 4)
     def record(v6: String, v4: String, bgp: String, hop: String, total: Long, delta: Long) =
       bytes(ip(v6, v4, bgp, hop), u32(total, delta))
@@ -136,12 +138,12 @@ class V9Suite extends AnyFunSuite {
     )
     assert(decoded.column("srcaddr") == Seq("192.0.2.1", "2001:db8:0:0:0:0:0:1", "192.0.2.1"))
     assert(decoded.column("nexthop") == Seq("10.0.0.1", "10.0.0.2", "10.0.0.1"))
-    assert(decoded.column("octets") == Seq(100, 9000, 0))
+    assert(decoded.column("octets") == Seq(100, 0, 0))
     assert(decoded.column("ip_version") == Seq(4, 6, 4))
     assert(
       decoded.column("other") == Seq(
         Map("octetTotalCount" -> "00002328"),
-        null,
+        Map("octetTotalCount" -> "00002328"),
         Map("sourceIPv6Address" -> "20010db8000000000000000000000001", "bgpNextHopIPv4Address" -> "0a000002")
       )
     )
@@ -196,6 +198,26 @@ class V9Suite extends AnyFunSuite {
     assert(decoded.problems.map(_.known("_file_offset")) == Seq(26, 26))
     assert(read(file, Policy.DROPMALFORMED).counters.withoutTemplate == 2)
     assert(intercept[WireException](read(file, Policy.FAILFAST)).offset == 26)
+  }
+
+  test("data that waited and is not whole: its datagram is malformed, once, and no longer decoded") {
+    val early = v9(set(256, u32(1, 2), u32(3)), set(257, u32(1, 2), u32(3)), set(258, u32(7)))
+    val wide = Seq(256, 257).map(id => v9(set(0, template(id, 1 -> 8, 2 -> 8))))
+    val file = bytes(early, wide(0), wide(1), v9(set(0, template(258, 1 -> 4))))
+    Policy.values.filter(_ != Policy.FAILFAST).foreach { policy =>
+      val decoded = read(file, policy)
+      assert(decoded.column("octets") == Seq(7))
+      assert(decoded.counters.packets == 4 && decoded.counters.decoded == 3 && decoded.counters.malformed == 1)
+      assert(decoded.problems.size == (if (policy == Policy.PERMISSIVE) 2 else 0))
+    }
+    // A datagram that was malformed already, and one that brings the template itself.
+    val already = v9(set(256, u32(1, 2), u32(3)), u16(300, 99))
+    val itself = v9(set(256, u32(1, 2), u32(3)), set(0, template(256, 1 -> 8, 2 -> 8)))
+    Seq(Seq(already, wide(0)), Seq(itself)).foreach { datagrams =>
+      val counters = receive(Policy.DROPMALFORMED, datagrams.map(Sent(_)): _*).counters
+      assert(counters.packets == datagrams.size && counters.malformed == 1)
+      assert(counters.decoded == datagrams.size - 1)
+    }
   }
 
   test("padding, and what is none") {
