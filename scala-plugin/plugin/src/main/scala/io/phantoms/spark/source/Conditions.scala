@@ -94,7 +94,7 @@ private[source] final class Conditions(column: String => Option[RecordColumn]) {
     case None => new Condition.Never(c)
   }
 
-  /** The address that a constant is, and that there is none; None where the column or the constant is something else. */
+  /** The address that a constant is, or that it is none; None where the column or the constant is something else. */
   private def address(c: RecordColumn, constant: Any): Option[Option[Subnet]] = (c.form, constant) match {
     case (ColumnForm.ADDRESS_BINARY, bytes: Array[Byte]) => Some(Option(IpText.of(bytes)).map(one))
     case (ColumnForm.ADDRESS_STRING, text: UTF8String) =>
