@@ -6,6 +6,7 @@ import io.phantoms.spark.decide.VersionGuard
 import io.phantoms.spark.physical.{AbsorbProjectFilter, PhantomsStrategy}
 import io.phantoms.spark.rewrite.{PhantomsRule, Sharing}
 import io.phantoms.spark.shims.BuildInfo
+import io.phantoms.spark.source.CountOfConstants
 import io.phantoms.spark.source.ip.IpFunctions
 
 import org.apache.spark.sql.SparkSessionExtensions
@@ -36,6 +37,8 @@ class PhantomsExtensions private[spark] (sharing: Sharing, build: BuildInfo = Bu
   private def inject(extensions: SparkSessionExtensions): Unit = {
     // Registers the confs, so that a wrong value is refused when it is set.
     val _ = PhantomsConf.all
+    // The first, so that a plan that is left as it is has no such counts either.
+    extensions.injectPreCBORule(_ => CountOfConstants)
     extensions.injectPreCBORule(session => new PhantomsRule(session, sharing))
     extensions.injectPlannerStrategy(_ => PhantomsStrategy)
     extensions.injectColumnar(_ =>

@@ -9,9 +9,9 @@ import java.io.IOException;
 import java.util.Set;
 
 /**
- * The datagrams of exporters within a capture: UDP to one of the collectors' ports. Other packets are skipped and counted;
- * so are fragments behind the first, which have no port: the first one, and a datagram that the capture cut off, is a
- * place where a datagram should be and is none.
+ * The datagrams of exporters within a capture: UDP to one of the collectors' ports. Other packets are skipped and
+ * counted; so are fragments behind the first, which have no port. The first one, a datagram that the capture cut off,
+ * and a packet that cannot be decoded are malformed: a place where a datagram should be and is none.
  */
 final class CaptureDatagrams implements DatagramSource {
   private static final int UDP = 17;
@@ -54,6 +54,11 @@ final class CaptureDatagrams implements DatagramSource {
       countBytes();
       problem = packets.record().problem();
       if (problem != null || isExport()) {
+        // Datagrams are counted by their decoder.
+        if (problem != null) {
+          counters.packets++;
+          counters.malformed++;
+        }
         return true;
       }
       counters.packets++;

@@ -3,7 +3,7 @@ package io.phantoms.spark.source
 import scala.jdk.CollectionConverters._
 
 import io.phantoms.spark.source.ip.{InSubnet, IpText, Subnet}
-import io.phantoms.spark.source.read.{ColumnForm, Condition, RecordColumn}
+import io.phantoms.spark.source.read.{AddressOneOf, ColumnForm, Condition, RecordColumn}
 import io.phantoms.spark.source.read.Condition.Comparison
 
 import org.apache.spark.sql.catalyst.expressions._
@@ -24,8 +24,8 @@ private[source] final class Conditions(column: String => Option[RecordColumn]) {
         case null => Condition.UNKNOWN
         case b => if (b.asInstanceOf[Boolean]) Condition.TRUE else Condition.FALSE
       }))
-    case And(left, right) => for (l <- of(left); r <- of(right)) yield new Condition.All(Seq(l, r).asJava)
-    case Or(left, right) => for (l <- of(left); r <- of(right)) yield new Condition.Any(Seq(l, r).asJava)
+    case And(left, right) => for (l <- of(left); r <- of(right)) yield new Condition.All(listed(l, r))
+    case Or(left, right) => for (l <- of(left); r <- of(right)) yield new Condition.Any(listed(l, r))
     case Not(child) => of(child).map(new Condition.Not(_))
     case IsNull(Column(c)) => Some(new Condition.IsNull(c))
     case IsNotNull(Column(c)) => Some(new Condition.Not(new Condition.IsNull(c)))
@@ -42,6 +42,9 @@ private[source] final class Conditions(column: String => Option[RecordColumn]) {
     case s: InSubnet => inSubnet(s)
     case _ => None
   }
+
+  // Conditions ask lists by index for each record; of Scala's own lists that is a walk from the head.
+  private def listed(some: Condition*): java.util.List[Condition] = new java.util.ArrayList(some.asJava)
 
   private object Column {
     def unapply(e: Expression): Option[RecordColumn] = e match {
@@ -86,18 +89,21 @@ private[source] final class Conditions(column: String => Option[RecordColumn]) {
   }
 
   /** An address that equals a constant; a constant that is none equals no address. */
-  private def isAddress(c: RecordColumn, constant: Any): Option[Condition] = (c.form, constant) match {
-    case (ColumnForm.ADDRESS_BINARY, bytes: Array[Byte]) => Some(is(c, Option(IpText.of(bytes))))
+  private def isAddress(c: RecordColumn, constant: Any): Option[Condition] = address(c, constant).map {
+    case Some(one) => new Condition.InSubnet(c, one)
+    case None => new Condition.Never(c)
+  }
+
+  /** The address that a constant is, or that it is none; None where the column or the constant is something else. */
+  private def address(c: RecordColumn, constant: Any): Option[Option[Subnet]] = (c.form, constant) match {
+    case (ColumnForm.ADDRESS_BINARY, bytes: Array[Byte]) => Some(Option(IpText.of(bytes)).map(one))
     case (ColumnForm.ADDRESS_STRING, text: UTF8String) =>
       val written = Option(IpText.parse(text.getBytes)).map(IpText.of)
-      Some(is(c, written.filter(_.sameElements(text.getBytes))))
+      Some(written.filter(_.sameElements(text.getBytes)).map(one))
     case _ => None
   }
 
-  private def is(c: RecordColumn, text: Option[Array[Byte]]): Condition = text match {
-    case Some(t) => new Condition.InSubnet(c, Subnet.parse(UTF8String.fromBytes(t).toString))
-    case None => new Condition.Never(c)
-  }
+  private def one(text: Array[Byte]): Subnet = Subnet.parse(UTF8String.fromBytes(text).toString)
 
   /** A NULL in the list makes what is found nowhere in it unknown. */
   private def oneOf(value: Expression, list: Seq[Any]): Option[Condition] = {
@@ -107,13 +113,15 @@ private[source] final class Conditions(column: String => Option[RecordColumn]) {
         val numbers = constants.flatMap(whole)
         Option.when(numbers.size == constants.size)(new Condition.OneOf(c, numbers.toArray))
       case Column(c) =>
-        val each = constants.flatMap(isAddress(c, _))
-        Option.when(each.size == constants.size && each.nonEmpty)(new Condition.Any(each.asJava))
+        val each = constants.flatMap(address(c, _))
+        Option.when(each.size == constants.size && each.nonEmpty)(
+          new AddressOneOf(c, new java.util.ArrayList(each.flatten.asJava))
+        )
       case _ => None
     }
     found.map { f =>
       if (constants.size == list.size) f
-      else new Condition.Any(Seq[Condition](f, new Condition.Always(Condition.UNKNOWN)).asJava)
+      else new Condition.Any(listed(f, new Condition.Always(Condition.UNKNOWN)))
     }
   }
 

@@ -36,14 +36,16 @@ object Records {
 private[source] object Formats {
   private val HeadOfExport = 24
 
-  /** Flows of a file of datagrams; packets of any other. */
-  def recordsOf(file: CaptureFile): Records = if (isExport(file)) Records.Flows else Records.Packets
-
-  private def isExport(file: CaptureFile): Boolean = {
+  /** Flows of a file of datagrams; packets of any other; None where it is compressed and broken from the beginning. */
+  def recordsOf(file: CaptureFile): Option[Records] = {
     val supply = bytesOf(file)
-    try isExport(supply)
+    try
+      if (isExport(supply)) Some(Records.Flows)
+      else Option.when(supply.failure == null || supply.available >= HeadOfExport)(Records.Packets)
     finally supply.close()
   }
+
+  private def isExport(file: CaptureFile): Boolean = recordsOf(file).contains(Records.Flows)
 
   private def bytesOf(file: CaptureFile): ByteSupply = {
     val stored = file.open(0)

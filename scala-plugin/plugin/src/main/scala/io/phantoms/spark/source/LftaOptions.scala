@@ -42,6 +42,8 @@ object Addresses {
  * @param pushDownAggregate whether readers aggregate
  * @param columnar whether readers hand out batches of columns where they can
  * @param hadoop what is said to the file system
+ * @param said all that was said, names in lower case: Spark's own options say which files there are, so that reads of
+ *   the same paths that differ in these only are not the same read
  */
 final case class LftaOptions(
     records: Option[Records],
@@ -56,7 +58,8 @@ final case class LftaOptions(
     pushDownAggregate: Boolean,
     columnar: Boolean,
     skipped: SkippedFiles,
-    hadoop: Map[String, String]
+    hadoop: Map[String, String],
+    said: Map[String, String]
 )
 
 object LftaOptions {
@@ -117,7 +120,8 @@ object LftaOptions {
       boolean("pushDownAggregate", text("pushDownAggregate")),
       boolean("columnar", text("columnar")),
       SkippedFiles(files.ignoreMissingFiles, files.ignoreCorruptFiles),
-      all.filter { case (name, _) => isHadoop(name) }
+      all.filter { case (name, _) => isHadoop(name) },
+      all.map { case (name, value) => lower(name) -> value }
     )
   }
 

@@ -50,7 +50,7 @@ private[source] final case class LftaReaderFactory(
   }
 
   override def createColumnarReader(partition: InputPartition): PartitionReader[ColumnarBatch] =
-    new BatchReader(recordsOf(partition), columns, schema, math.min(limit, BatchRows.toLong).toInt)
+    new BatchReader(recordsOf(partition), columns, schema, math.min(limit, BatchRows.toLong).toInt, BatchBytes)
 
   private def recordsOf(partition: InputPartition): RecordFiles =
     new RecordFiles(partition.asInstanceOf[LftaPartition].parts, files, condition, limit, options.skipped)
@@ -66,4 +66,5 @@ private[source] final case class LftaReaderFactory(
 
 private object LftaReaderFactory {
   private val BatchRows = 4096
+  private val BatchBytes = 4L << 20
 }

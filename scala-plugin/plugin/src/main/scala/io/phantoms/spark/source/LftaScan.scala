@@ -1,5 +1,7 @@
 package io.phantoms.spark.source
 
+import java.io.{IOException, InterruptedIOException}
+import java.nio.channels.ClosedByInterruptException
 import java.util.OptionalLong
 
 import scala.jdk.CollectionConverters._
@@ -146,9 +148,19 @@ private[source] case class LftaScan(
       file: FileStatusWithMetadata,
       most: Long,
       conf: org.apache.hadoop.conf.Configuration
-  ): Seq[Split] =
-    if (file.getLen <= most) Seq(new Split(0, file.getLen))
-    else Formats.splits(new HadoopFile(file.getPath, file.getLen, conf), records, most)
+  ): Seq[Split] = {
+    val whole = Seq(new Split(0, file.getLen))
+    if (file.getLen <= most) whole
+    else
+      try Formats.splits(new HadoopFile(file.getPath, file.getLen, conf), records, most)
+      catch {
+        case e @ (_: InterruptedIOException | _: ClosedByInterruptException) => throw e
+        // The task that reads it knows whether such files are passed over, and says what is wrong.
+        case e: IOException =>
+          logWarning(s"Could not look into ${file.getPath} for its parts: one task reads it", e)
+          whole
+      }
+  }
 
   override def createReaderFactory(): PartitionReaderFactory = {
     val conf = sparkSession.sparkContext.broadcast(new SerializableConfiguration(configuration))
@@ -195,9 +207,15 @@ private[source] case class LftaScan(
   override def equals(other: Any): Boolean = other match {
     case s: LftaScan =>
       super.equals(s) && records == s.records && options == s.options && aggregate == s.aggregate && limit == s.limit &&
-      conditions.map(_._2).toSet == s.conditions.map(_._2).toSet && partitionFilters.size == s.partitionFilters.size
+      conditions.map(_._2).toSet == s.conditions.map(_._2).toSet && partitionFilters.size == s.partitionFilters.size &&
+      hasFilesOf(s)
     case _ => false
   }
+
+  // Spark takes listings for equal that have the same root paths: times of the session's zone, and files that came
+  // between two listings, make others of them.
+  private def hasFilesOf(other: LftaScan): Boolean =
+    (fileIndex eq other.fileIndex) || fileIndex.inputFiles.sameElements(other.fileIndex.inputFiles)
 
   override def hashCode(): Int = (readSchema(), options, aggregate, limit).hashCode()
 }

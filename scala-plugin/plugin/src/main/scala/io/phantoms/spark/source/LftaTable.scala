@@ -1,8 +1,13 @@
 package io.phantoms.spark.source
 
+import java.io.{IOException, InterruptedIOException}
+import java.nio.channels.ClosedByInterruptException
 import java.util
 
+import scala.annotation.tailrec
 import scala.jdk.CollectionConverters._
+
+import io.phantoms.spark.source.read.SkippedFiles
 
 import org.apache.hadoop.fs.FileStatus
 
@@ -33,12 +38,35 @@ private[source] case class LftaTable(
 
   override def inferSchema(files: Seq[FileStatus]): Option[StructType] = Some(columns(LftaOptions(options)).schema)
 
-  /** Packets or flows: as the reader is told, or as the first file is. */
-  private[source] lazy val records: Records = LftaOptions(options).records.getOrElse {
-    val conf = session.sessionState.newHadoopConfWithOptions(options.asCaseSensitiveMap.asScala.toMap)
-    fileIndex.allFiles().filter(_.getLen > 0).sortBy(_.getPath.toString).headOption
-      .fold[Records](Records.Packets)(f => Formats.recordsOf(new HadoopFile(f.getPath, f.getLen, conf)))
+  /** Packets or flows: as the reader is told, or as the first file is that can be read. */
+  private[source] lazy val records: Records = {
+    val read = LftaOptions(options)
+    read.records.getOrElse(recordsOfFiles(read.skipped))
   }
+
+  private def recordsOfFiles(skipped: SkippedFiles): Records = {
+    val conf = session.sessionState.newHadoopConfWithOptions(options.asCaseSensitiveMap.asScala.toMap)
+    val files = fileIndex.allFiles().filter(_.getLen > 0).sortBy(_.getPath.toString)
+    @tailrec
+    def first(left: List[FileStatus], failure: Option[IOException]): Records = left match {
+      // Where none can be read there is nothing to go by, and no rows if they may all be passed over.
+      case Nil => failure.fold[Records](Records.Packets)(throw _)
+      case file :: others =>
+        look(new HadoopFile(file.getPath, file.getLen, conf)) match {
+          case Right(Some(records)) => records
+          case Right(None) => first(others, failure)
+          case Left(e) => first(others, failure.orElse(Option.when(!skipped.passesOver(e))(e)))
+        }
+    }
+    first(files.toList, None)
+  }
+
+  private def look(file: HadoopFile): Either[IOException, Option[Records]] =
+    try Right(Formats.recordsOf(file))
+    catch {
+      case e @ (_: InterruptedIOException | _: ClosedByInterruptException) => throw e
+      case e: IOException => Left(e)
+    }
 
   private def columns(read: LftaOptions) = new LftaColumns(records.schema, read)
 
@@ -46,7 +74,10 @@ private[source] case class LftaTable(
   def checked: LftaTable = {
     val read = columns(LftaOptions(options))
     val _ = schema
-    wanted.foreach(s => read.require(StructType(s.filterNot(f => fileIndex.partitionSchema.exists(_.name == f.name)))))
+    val resolver = session.sessionState.conf.resolver
+    wanted.foreach { s =>
+      read.require(StructType(s.filterNot(f => fileIndex.partitionSchema.exists(p => resolver(p.name, f.name)))))
+    }
     this
   }
 

@@ -36,7 +36,9 @@ private[source] object PushedAggregate {
     }
     val groups = aggregation.groupByExpressions.toSeq.map(read(_).filter(g => RecordGroups.groupsBy(g._2.form)))
     val parts = aggregation.aggregateExpressions.toSeq.map(part(_, read))
-    val fits = groups.size <= RecordGroups.MAX_COLUMNS && parts.size <= RecordGroups.MAX_AGGREGATES &&
+    // count(*) is asked for once; another one is count(DISTINCT 1), which Spark shows us as the same.
+    val stars = aggregation.aggregateExpressions.count(_.isInstanceOf[CountStar])
+    val fits = stars <= 1 && groups.size <= RecordGroups.MAX_COLUMNS && parts.size <= RecordGroups.MAX_AGGREGATES &&
       groups.size + parts.size > 0
     Option.when(fits && groups.forall(_.isDefined) && parts.forall(_.isDefined)) {
       val (gs, ps) = (groups.flatten, parts.flatten)

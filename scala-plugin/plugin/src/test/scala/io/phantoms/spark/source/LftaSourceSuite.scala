@@ -122,7 +122,15 @@ class LftaSourceSuite extends AnyFunSuite with LftaSession {
     assert(read(carried).count() == datagrams.size + packets.count(_.dport != 2055))
     // A datagram that the capture cut off, and the first fragment of one, are told.
     val cut = file("cut/a.pcap", TestCaptures.pcap(datagrams.map(_.copy(kept = 200))))
-    val told = read(cut, "records" -> "flows").where("_malformed IS NOT NULL").select("_malformed").collect()
+    val damagedDatagrams = read(cut, "records" -> "flows").where("_malformed IS NOT NULL").select("_malformed")
+    val told = damagedDatagrams.collect()
+    val ofCut = metrics(damagedDatagrams.asInstanceOf[org.apache.spark.sql.classic.DataFrame])
+    assert(ofCut("packets") == datagrams.size && ofCut("malformed") == datagrams.size && ofCut("decoded") == 0)
+    val ofDamaged = read(damaged, "records" -> "flows").select("_malformed")
+    ofDamaged.collect()
+    val counts = metrics(ofDamaged.asInstanceOf[org.apache.spark.sql.classic.DataFrame])
+    assert(counts("packets") == 300 && counts("malformed") >= damagedPackets)
+    assert(counts("packets") == counts("decoded") + counts("malformed") + counts("skipped"))
     assert(told.length == datagrams.size && told.head.getString(0).contains("kept"))
     assert(read(cut, "records" -> "flows", "mode" -> "dropMalformed").count() == 0)
   }

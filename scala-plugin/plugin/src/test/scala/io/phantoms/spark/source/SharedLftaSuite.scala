@@ -3,9 +3,10 @@ package io.phantoms.spark.source
 import java.nio.file.Paths
 
 import io.phantoms.spark.integration.PluginSession
+import io.phantoms.spark.stats.input.InputIdentity
 
 import org.apache.spark.sql.classic.DataFrame
-import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV2ScanRelation}
+import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV2Relation, DataSourceV2ScanRelation}
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -90,6 +91,22 @@ class SharedLftaSuite extends AnyFunSuite with PluginSession {
       df.collect().toSeq,
       plain(spark.sql("SELECT srcip, count(*), sum(length) FROM packets GROUP BY srcip").collect().toSeq)
     )
+  }
+
+  test("statistics are of a read's options, and hold no secrets") {
+    def source(options: (String, String)*): String = {
+      val plan = spark.read.format("lfta").options(options.toMap).load(s"$folder/capture").queryExecution.analyzed
+      plan.collectFirst { case r: DataSourceV2Relation => InputIdentity.source(r) }.get
+    }
+    val packets = source("records" -> "packets")
+    assert(packets == source("RECORDS" -> "packets") && packets.contains("capture"))
+    val others = Seq(
+      source("records" -> "flows"),
+      source("records" -> "packets", "mode" -> "DROPMALFORMED"),
+      source("records" -> "packets", "pathGlobFilter" -> "0*")
+    )
+    assert((packets +: others).distinct.size == 4)
+    assert(source("records" -> "packets", "fs.s3a.secret.key" -> "hidden") == packets)
   }
 
   test("with the plugin off, each grouping is the readers'") {

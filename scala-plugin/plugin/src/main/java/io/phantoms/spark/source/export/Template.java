@@ -218,7 +218,7 @@ final class Template {
 
   /** About how much memory it takes. */
   int bytes() {
-    return 400 + definition.length + 20 * length.length + 13 * stepField.length;
+    return 400 + definition.length + 33 * length.length;
   }
 
   /** Elements, lengths and enterprises of the fields that a template has. */

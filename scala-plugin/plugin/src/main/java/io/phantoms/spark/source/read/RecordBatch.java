@@ -34,8 +34,9 @@ public final class RecordBatch {
     }
   }
 
-  /** Puts a record into a row. Rows are filled in order. */
-  public void put(int row, WireRecord record) {
+  /** Puts a record into a row. Rows are filled in order. Returns the bytes of values that are as long as they like. */
+  public int put(int row, WireRecord record) {
+    int bytes = 0;
     for (int i = 0; i < forms.length; i++) {
       ColumnForm form = forms[i];
       int field = fields[i];
@@ -56,22 +57,29 @@ public final class RecordBatch {
           int length = record.addressLength(field);
           address.put(length, record.addressHigh(field), record.addressLow(field));
           vector.putByteArray(row, address.bytes, 0, length);
+          bytes += length;
           break;
         case ADDRESS_STRING:
           byte[] text =
               AddressBytes.text(record.addressLength(field), record.addressHigh(field), record.addressLow(field));
-          vector.putByteArray(row, text);
+          bytes += put(vector, row, text);
           break;
         case BYTES:
         case TEXT:
-          vector.putByteArray(row, record.bytes(field));
+          bytes += put(vector, row, record.bytes(field));
           break;
         case PROBLEM:
-          vector.putByteArray(row, RecordRows.utf8(record.problem()));
+          bytes += put(vector, row, RecordRows.utf8(record.problem()));
           break;
         default:
           throw new AssertionError(form);
       }
     }
+    return bytes;
+  }
+
+  private static int put(WritableColumnVector vector, int row, byte[] value) {
+    vector.putByteArray(row, value);
+    return value.length;
   }
 }

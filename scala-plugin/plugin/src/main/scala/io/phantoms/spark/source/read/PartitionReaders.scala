@@ -41,9 +41,20 @@ private[source] final class RowReader(
   }
 }
 
-/** Records in batches of columns. */
-private[source] final class BatchReader(files: RecordFiles, columns: Array[RecordColumn], schema: StructType, rows: Int)
-    extends FilesReader[ColumnarBatch](files) {
+/**
+ * Records in batches of columns. A batch is of one file, and the next file is opened when the batch has been read:
+ * `input_file_name()` tells of the file that was opened last.
+ *
+ * @param rows the most of a batch
+ * @param bytes a batch ends with the record that brings it to this many: payloads may be large
+ */
+private[source] final class BatchReader(
+    files: RecordFiles,
+    columns: Array[RecordColumn],
+    schema: StructType,
+    rows: Int,
+    bytes: Long
+) extends FilesReader[ColumnarBatch](files) {
   private val vectors = OnHeapColumnVector.allocateColumns(rows, schema)
   private val filling = new RecordBatch(columns, vectors.toArray[WritableColumnVector])
   private val batch = new ColumnarBatch(vectors.toArray[ColumnVector])
@@ -51,9 +62,12 @@ private[source] final class BatchReader(files: RecordFiles, columns: Array[Recor
   override def next(): Boolean = {
     filling.reset()
     var n = 0
-    while (n < rows && files.next()) {
-      filling.put(n, files.record)
+    var held = 0L
+    var more = files.next()
+    while (more) {
+      held += filling.put(n, files.record)
       n += 1
+      more = n < rows && held < bytes && files.nextOfFile()
     }
     batch.setNumRows(n)
     n > 0

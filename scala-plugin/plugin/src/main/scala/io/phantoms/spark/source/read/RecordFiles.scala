@@ -15,7 +15,16 @@ import org.apache.spark.sql.execution.datasources.PartitionedFile
  * What is done where a file of a scan is not there any more, or cannot be read to its end: skipped with a warning as by
  * Spark's own file sources, or the end of the query.
  */
-final case class SkippedFiles(missing: Boolean, corrupt: Boolean)
+final case class SkippedFiles(missing: Boolean, corrupt: Boolean) {
+
+  /** Whether a file that fails so is skipped, or the rest of it. */
+  def passesOver(e: Throwable): Boolean = e match {
+    case _: InterruptedIOException | _: ClosedByInterruptException | _: TaskKilledException => false
+    case _: FileNotFoundException => missing
+    case _: IOException | _: RuntimeException => corrupt
+    case _ => false
+  }
+}
 
 /**
  * A part of a file that a task reads.
@@ -60,14 +69,24 @@ private[source] final class RecordFiles(
   def record: WireRecord = reader.record()
 
   def next(): Boolean = {
-    while (passed < limit && (reader != null || openNext())) {
+    while (passed < limit && (reader != null || openNext()))
+      if (nextOfFile()) return true
+    false
+  }
+
+  /** As [[next]], but stays within the file that the last record was of, and opens no other. */
+  def nextOfFile(): Boolean = {
+    while (passed < limit && reader != null) {
       if (!advance()) closeFile()
-      else if (condition == null || condition.test(reader.record()) == Condition.TRUE) {
-        passed += 1
-        return true
-      }
+      else if (passes()) return true
     }
     false
+  }
+
+  private def passes(): Boolean = {
+    val yes = condition == null || condition.test(reader.record()) == Condition.TRUE
+    if (yes) passed += 1
+    yes
   }
 
   private def advance(): Boolean = {
@@ -94,10 +113,10 @@ private[source] final class RecordFiles(
 
   /** Throws it on, unless such files are to be skipped. */
   private def failed(e: Throwable): Unit = e match {
+    case _ if skipped.passesOver(e) =>
+      val what = if (e.isInstanceOf[FileNotFoundException]) "the missing file" else "the rest of the file"
+      logWarning(s"Skipped $what ${file.filePath}", e)
     case _: InterruptedIOException | _: ClosedByInterruptException | _: TaskKilledException => throw e
-    case _: FileNotFoundException if skipped.missing => logWarning(s"Skipped the missing file ${file.filePath}", e)
-    case _: IOException | _: RuntimeException if skipped.corrupt && !e.isInstanceOf[FileNotFoundException] =>
-      logWarning(s"Skipped the rest of the file ${file.filePath}", e)
     case e: WireException => throw e
     case e: IOException =>
       val told = new WireException(

@@ -2,6 +2,9 @@ package io.phantoms.spark.stats.input
 
 import java.nio.charset.StandardCharsets.UTF_8
 import java.security.MessageDigest
+import java.util.Locale
+
+import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.fs.FileStatus
 
@@ -38,7 +41,7 @@ object InputIdentity {
       }
     case r: DataSourceV2Relation =>
       r.table match {
-        case files: FileTable => filesSource(files.fileIndex)
+        case files: FileTable => filesSource(files.fileIndex) + readAs(files, r)
         case _ => s"table:${r.name}"
       }
     case r: InMemoryRelation => f"cache:${System.identityHashCode(r.cacheBuilder)}%08x:${r.semanticHash()}%08x"
@@ -75,6 +78,17 @@ object InputIdentity {
   }
 
   private def filesSource(index: FileIndex): String = "files:" + index.rootPaths.map(_.toString).sorted.mkString(",")
+
+  // Of captures, the options say what a row is and what it has: a packet or a flow, of which files. What is said to the
+  // file system has a dot in its name, may be secret, and does not matter here.
+  private def readAs(table: FileTable, relation: DataSourceV2Relation): String =
+    if (table.formatName != "lfta") ""
+    else {
+      val said = (table.properties.asScala.toSeq ++ relation.options.asScala)
+        .map { case (name, value) => name.toLowerCase(Locale.ROOT) -> value }.toMap
+      said.removedAll(Seq("path", "paths")).toSeq.sorted
+        .collect { case (name, value) if !name.contains('.') => s" $name=$value" }.mkString
+    }
 
   private def digest(files: Seq[FileStatus]): String = {
     val sha = MessageDigest.getInstance("SHA-256")

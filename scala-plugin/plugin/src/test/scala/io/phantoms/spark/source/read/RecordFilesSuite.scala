@@ -13,6 +13,7 @@ import io.phantoms.spark.source.wire._
 import org.apache.spark.paths.SparkPath
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.datasources.PartitionedFile
+import org.apache.spark.sql.types.{BinaryType, StructField, StructType}
 import org.scalatest.funsuite.AnyFunSuite
 
 /** A task's files one after another: conditions, limits, counts, and what becomes of those that fail. */
@@ -75,6 +76,28 @@ class RecordFilesSuite extends AnyFunSuite {
     assertThrows[java.io.InterruptedIOException](numbers(over("a")(stopped, skipped = corrupt)))
   }
 
+  test("a batch ends with its file, at so many rows, or at so many bytes") {
+    val opens = new Counted(Map("a" -> 10, "b" -> 1, "c" -> 0, "d" -> 5))
+    val schema = StructType(Seq(StructField("value", BinaryType)))
+    val large = Array(new RecordColumn(ColumnForm.BYTES, Number.Large))
+    def batches(rows: Int, bytes: Long, limit: Long = Long.MaxValue): Seq[Int] = {
+      val reader = new BatchReader(over("a", "b", "c", "d")(opens, limit = limit), large, schema, rows, bytes)
+      val sizes = Iterator.continually(reader.next()).takeWhile(identity).map { _ =>
+        assert(opens.opened.get <= 1)
+        val batch = reader.get()
+        assert((0 until batch.numRows).forall(batch.column(0).getBinary(_).length == Number.Bytes))
+        batch.numRows
+      }.toList
+      reader.close()
+      assert(opens.opened.get == 0)
+      sizes
+    }
+    assert(batches(4096, Long.MaxValue) == Seq(10, 1, 5))
+    assert(batches(4, Long.MaxValue) == Seq(4, 4, 2, 1, 4, 1))
+    assert(batches(4096, 3 * Number.Bytes - 1) == Seq(3, 3, 3, 1, 1, 3, 2))
+    assert(batches(4096, Long.MaxValue, limit = 12) == Seq(10, 1, 1))
+  }
+
   test("a task that is asked to stop does, though no record passes") {
     val spark = TestSessions.start(Map.empty)
     val sc = spark.sparkContext
@@ -109,12 +132,17 @@ object RecordFilesSuite {
   private final class Number(var n: Long) extends WireRecord {
     override def isNull(field: Int): Boolean = false
     override def number(field: Int): Long = n
-    override def bytes(field: Int): Array[Byte] = null
+    override def bytes(field: Int): Array[Byte] = if (field == Number.Large) new Array[Byte](Number.Bytes) else null
     override def addressLength(field: Int): Int = 0
     override def addressHigh(field: Int): Long = 0
     override def addressLow(field: Int): Long = 0
     override def map(field: Int): java.util.Map[String, Array[Byte]] = null
     override def problem(): String = null
+  }
+
+  private object Number {
+    val Large = 1
+    val Bytes: Int = 1 << 16
   }
 
   private class Numbers(count: Long, failure: Option[Exception], closing: () => Unit) extends RecordReader {
