@@ -107,6 +107,27 @@ class UdpStreamSuite extends AnyFunSuite with LftaStreams {
     assert(kept.rows.nonEmpty && kept.rows.size + metric(query, "datagramsDropped").max <= received + 60)
   }
 
+  test("a ring that one batch filled takes datagrams again") {
+    val (at, kept, port) = (new Place, new Kept, freePort())
+    // Long enough for all to come while the first batch runs.
+    kept.fails = id => {
+      if (id == 0) Thread.sleep(1500)
+      false
+    }
+    val query = continuously(listening(port, "ring.memory" -> "1k"), at, kept)
+    val sender = new Sender("127.0.0.1", port)
+    def send(n: Int): Unit = sender.send(bytes(v5Header(1), v5Record(ports = (n, 1))))
+    (1 to 50).foreach(send)
+    eventually(s"${query.lastProgress}")(metric(query, "datagramsDropped").exists(_ > 40))
+    eventually(s"${kept.rows}") {
+      send(77)
+      Thread.sleep(100)
+      kept.rows.exists(_.getInt(0) == 77)
+    }
+    query.stop()
+    sender.close()
+  }
+
   test("restarts: what was not finished is gone, and said so; the checkpoint goes on") {
     val (at, kept, port) = (new Place, new Kept, freePort())
     val sender = new Sender("127.0.0.1", port)

@@ -53,10 +53,11 @@ private[source] final class PortStream(
     if (failure != null)
       throw new IllegalStateException(s"$address is no longer listened on (${failure.getMessage})", failure)
     val before = start.asInstanceOf[DatagramOffset]
+    release(before)
     val from = if (before.listener == id) before.datagram else ring.begin()
     val held = ceiling.fold(ring.end())(math.min(_, ring.end()))
     val until = limit match {
-      case rows: ReadMaxRows => math.min(held, from + rows.maxRows)
+      case rows: ReadMaxRows => from + math.min(held - from, rows.maxRows)
       case _ => held
     }
     if (until > from) DatagramOffset(id, until)
@@ -94,10 +95,12 @@ private[source] final class PortStream(
 
   override def createReaderFactory(): PartitionReaderFactory = factory
 
-  override def commit(end: Offset): Unit = synchronized {
-    val done = end.asInstanceOf[DatagramOffset]
-    if (done.listener == id) exporters.add(ring.release(done.datagram).asScala)
-  }
+  override def commit(end: Offset): Unit = synchronized(release(end.asInstanceOf[DatagramOffset]))
+
+  // Spark commits a batch only when it constructs the next, which a ring that is full would never have anything for. A
+  // batch that others are to begin behind is in Spark's log of finished ones already.
+  private def release(finished: DatagramOffset): Unit =
+    if (finished.listener == id) exporters.add(ring.release(finished.datagram).asScala)
 
   override def metrics(latestConsumed: Optional[Offset]): util.Map[String, String] = synchronized {
     val ofRing = Seq(

@@ -131,6 +131,21 @@ class PortStreamSuite extends AnyFunSuite {
     port.stop()
   }
 
+  test("a ring that one batch filled is empty when the next is asked for, though nobody has committed the batch") {
+    val size = 128L + v9Data(1).length
+    val port = new Port(bytes = 3 * size, most = Some(Long.MaxValue))
+    (1 to 4).foreach(i => port.send(v9Data(i)))
+    val one = port.next(port.stream.initialOffset())
+    assert(port.metrics("datagramsHeld") == "3")
+    assert(port.next(one) == one && port.metrics("datagramsHeld") == "0")
+    assert(port.send(v9Template) && port.send(v9Data(5)))
+    val two = port.next(one)
+    assert(two != one && port.rows(one, two) == Seq(Seq(1, 2, 3, 5).map(_ -> None)))
+    port.stream.commit(one)
+    assert(port.metrics("datagramsHeld") == "2" && port.metrics("datagrams.10.0.0.1") == "3")
+    port.stop()
+  }
+
   test("so many a batch, and a run that ends with what there was when it began") {
     val port = new Port(most = Some(4))
     var at = port.stream.initialOffset()
