@@ -104,9 +104,10 @@ private[source] final class PendingFiles(
 
   private def grown(file: ListedFile, last: TakenPart, known: Growth, settled: Boolean): Option[TakenPart] = {
     // What was taken may end in the middle of a record: its rest is there now, so it is read again from its beginning.
+    // Tasks went past damage before it, and so must this: what lies behind would be read again.
     val begin =
       if (known.whole == last.until) Some(known.whole -> known.headers)
-      else follow(file.path, last.until, known).map(r => r.end -> plain(Some(r.headers)))
+      else read(file.path, last.until, known).map(r => r.end -> plain(Some(r.headers)))
     begin.flatMap { case (from, headers) =>
       val here = known.copy(whole = from, headers = headers)
       if (settled)
@@ -120,6 +121,9 @@ private[source] final class PendingFiles(
 
   private def follow(path: String, length: Long, known: Growth): Option[WholeRecords] =
     Option(WholeRecords.of(capture(path, length), known.whole, boxed(known.headers)))
+
+  private def read(path: String, length: Long, known: Growth): Option[WholeRecords] =
+    Option(WholeRecords.pastDamage(capture(path, length), known.whole, boxed(known.headers)))
 
   private def growth(file: ListedFile, records: WholeRecords): Growth =
     growth(file, records.end, Some(records.headers), math.min(records.end, Checked))

@@ -1,6 +1,8 @@
 package io.phantoms.spark.source.stream
 
 import java.io.{ByteArrayInputStream, FileNotFoundException, InputStream}
+import java.nio.ByteBuffer
+import java.nio.ByteOrder.LITTLE_ENDIAN
 
 import scala.collection.mutable
 import scala.util.Random
@@ -25,7 +27,7 @@ class PendingFilesSuite extends AnyFunSuite {
       override def length(): Long = of
       override def open(offset: Long): InputStream = {
         val bytes = files.getOrElse(name, throw new FileNotFoundException(name))._1
-        new ByteArrayInputStream(bytes, offset.toInt, bytes.length - offset.toInt)
+        new ByteArrayInputStream(bytes, offset.toInt, math.min(of, bytes.length.toLong).toInt - offset.toInt)
       }
     }
     val pending = new PendingFiles(seen, age, follows, open, () => now)
@@ -38,10 +40,10 @@ class PendingFilesSuite extends AnyFunSuite {
       seen.purge()
       parts
     }
-    def rows(part: TakenPart): Int = {
+    def rows(part: TakenPart, mode: Policy = Policy.FAILFAST): Int = {
       val headers = part.headers.map(h => java.util.List.of(h.map(Long.box): _*)).orNull
       val split = new Split(part.from, part.until, headers)
-      val reader = CaptureFiles.open(open(part.path, part.until), split, Policy.FAILFAST, null)
+      val reader = CaptureFiles.open(open(part.path, part.until), split, mode, null)
       try Iterator.continually(reader.next()).takeWhile(identity).size
       finally reader.close()
     }
@@ -81,6 +83,27 @@ class PendingFilesSuite extends AnyFunSuite {
     folder.write("a", capture)
     assert(folder.take().map(folder.rows) == Seq(1))
     assert(folder.take().isEmpty && folder.pending.changed == 0)
+  }
+
+  test("a capture with damage within: what lies behind it is taken once, whenever it grows") {
+    val bytes = capture.clone
+    // The length of the third record.
+    val third = (1 to 2).foldLeft(24)((at, _) => at + 16 + ByteBuffer.wrap(bytes).order(LITTLE_ENDIAN).getInt(at + 8))
+    java.util.Arrays.fill(bytes, third + 8, third + 12, 0x7f.toByte)
+    val random = new Random(7)
+    for (_ <- 1 to 20) {
+      val folder = new Folder
+      var (length, rows) = (0, 0)
+      while (length < bytes.length) {
+        length = math.min(bytes.length, length + 1 + random.nextInt(900))
+        folder.write("a", bytes.take(length))
+        if (random.nextBoolean()) folder.now += age
+        folder.take().foreach(p => rows += folder.rows(p, Policy.DROPMALFORMED))
+      }
+      folder.now += age
+      folder.take().foreach(p => rows += folder.rows(p, Policy.DROPMALFORMED))
+      assert(rows == 39)
+    }
   }
 
   test("a file that was settled at first sight and grows is followed, if it was written within the hour") {
