@@ -68,14 +68,10 @@ private final class PortScan(
   override def toMicroBatchStream(checkpoint: String): MicroBatchStream = {
     val forms = required.map(f => columns.column(f.name).get).toArray
     val ring = new DatagramRing(StreamOptions.ringBytes(options))
-    val listener = new UdpListener(StreamOptions.socket(listen), ring)
-    // The port may have been left to the system.
-    val address = s"${listen.take(listen.lastIndexOf(':'))}:${listener.port}"
-    val factory = new PortReaderFactory(address, forms, PortScan.wanted(forms, read.mode), read.mode)
+    val factory = new PortReaderFactory(listen, forms, PortScan.wanted(forms, read.mode), read.mode)
     val tasks = SparkSession.active.sparkContext.defaultParallelism
-    val stream = new PortStream(listener, ring, factory, StreamOptions.maxDatagrams(options), tasks, address)
-    listener.start()
-    stream
+    val open = () => new UdpListener(StreamOptions.socket(listen), ring)
+    new PortStream(open, ring, factory, StreamOptions.maxDatagrams(options), tasks, listen)
   }
 
   override def supportedCustomMetrics(): Array[CustomMetric] = ReaderMetrics.all(aggregates = false)

@@ -161,6 +161,18 @@ class UdpStreamSuite extends AnyFunSuite with LftaStreams {
     assert(kept.rows.isEmpty)
   }
 
+  test("a query whose planning fails leaves the port free") {
+    val (at, port) = (new Place, freePort())
+    // A checkpoint of another source, which is noticed after the stream of the port was made.
+    val flows = listening(port).select("srcport")
+    val other = source(at, "records" -> "flows").select("srcport")
+    Files.createDirectories(at.checkpoint.resolve("sources/1"))
+    Files.writeString(at.checkpoint.resolve("sources/1/records"), "v1\npackets\n")
+    val refused = failed(start(flows.union(other), at, new Kept, Trigger.ProcessingTime(0)))
+    assert(refused.contains("is of a stream of packets"), refused)
+    new DatagramSocket(port, InetAddress.getByName("127.0.0.1")).close()
+  }
+
   test("what cannot be") {
     def refused(options: (String, String)*): String =
       failure(start(

@@ -30,8 +30,12 @@ class PortStreamSuite extends AnyFunSuite {
   /** One whose datagrams are put into its ring by hand. */
   private final class Port(bytes: Long = 1 << 20, most: Option[Long] = None, mode: Policy = Policy.PERMISSIVE) {
     val ring = new DatagramRing(bytes)
-    private val listener = new UdpListener(new InetSocketAddress("127.0.0.1", 0), ring)
-    val stream = new PortStream(listener, ring, factory(mode), most, 3, "127.0.0.1:9")
+    var opened = Seq.empty[UdpListener]
+    private val open = () => {
+      opened :+= new UdpListener(new InetSocketAddress("127.0.0.1", 0), ring)
+      opened.last
+    }
+    val stream = new PortStream(open, ring, factory(mode), most, 3, "127.0.0.1:9")
     def send(bytes: Array[Byte], from: String = "10.0.0.1"): Boolean =
       ring.offer(HeldDatagram.of(bytes, InetAddress.getByName(from), 4000, 0))
     def next(start: Offset): Offset = stream.latestOffset(start, stream.getDefaultReadLimit)
@@ -149,13 +153,32 @@ class PortStreamSuite extends AnyFunSuite {
   test("so many a batch, and a run that ends with what there was when it began") {
     val port = new Port(most = Some(4))
     var at = port.stream.initialOffset()
-    (1 to 10).foreach(i => port.send(v9Data(i)))
     port.stream.prepareForTriggerAvailableNow()
     (1 to 10).foreach(i => port.send(v9Data(i)))
-    val ends = Iterator.continually { at = port.next(at); at.asInstanceOf[DatagramOffset].datagram }.take(4).toSeq
+    val ends = Seq.fill(4) {
+      at = port.next(at)
+      port.send(v9Data(11))
+      at.asInstanceOf[DatagramOffset].datagram
+    }
     assert(ends == Seq(4, 8, 10, 10))
     assert(port.stream.latestOffset(at, ReadLimit.allAvailable()) == at)
     port.stop()
+  }
+
+  test("the port is bound once, when the first batch is asked for, and let go of when the stream stops") {
+    val port = new Port()
+    port.stream.initialOffset()
+    port.stream.prepareForTriggerAvailableNow()
+    assert(port.opened.isEmpty && port.stream.toString == "lfta[udp 127.0.0.1:9]")
+    val unused = new Port()
+    unused.stop()
+    assert(unused.opened.isEmpty)
+    port.next(port.stream.initialOffset())
+    port.next(port.stream.initialOffset())
+    val at = new InetSocketAddress("127.0.0.1", port.opened.head.port)
+    assert(port.opened.size == 1 && port.stream.toString == s"lfta[udp 127.0.0.1:${at.getPort}]")
+    port.stop()
+    new UdpListener(at, port.ring).close()
   }
 
   test("after a restart, what the listener before had is gone, and what comes is read") {
