@@ -69,15 +69,21 @@ private final class PortScan(
     val forms = required.map(f => columns.column(f.name).get).toArray
     val ring = new DatagramRing(StreamOptions.ringBytes(options))
     val factory = new PortReaderFactory(listen, forms, PortScan.wanted(forms, read.mode), read.mode)
-    val tasks = SparkSession.active.sparkContext.defaultParallelism
+    val context = SparkSession.active.sparkContext
+    // A task has its datagrams in the message that starts it, and what exporters have said before besides.
+    val message = context.getConf.getInt("spark.rpc.message.maxSize", PortScan.MessageMebibytes).toLong << 20
     val open = () => new UdpListener(StreamOptions.socket(listen), ring)
-    new PortStream(open, ring, factory, StreamOptions.maxDatagrams(options), tasks, listen)
+    val most = StreamOptions.maxDatagrams(options)
+    new PortStream(open, ring, factory, most, message / 2, context.defaultParallelism, listen)
   }
 
   override def supportedCustomMetrics(): Array[CustomMetric] = ReaderMetrics.all(aggregates = false)
 }
 
 private object PortScan {
+
+  /** Spark's own default. */
+  private val MessageMebibytes = 128
 
   /**
    * By field, and behind the last one whether it matters what is wrong with a record: as the readers of files have

@@ -20,6 +20,7 @@ import org.apache.spark.sql.connector.read.streaming._
  *
  * @param listen binds the port; once
  * @param maxDatagrams of a batch
+ * @param maxBytes of a batch, counted as the ring does; one datagram may have more
  * @param tasks at most, that decode a batch
  */
 private[source] final class PortStream(
@@ -27,6 +28,7 @@ private[source] final class PortStream(
     ring: DatagramRing,
     factory: PartitionReaderFactory,
     maxDatagrams: Option[Long],
+    maxBytes: Long,
     tasks: Int,
     address: String
 ) extends MicroBatchStream
@@ -36,7 +38,7 @@ private[source] final class PortStream(
     with Logging {
   private val id = UUID.randomUUID().toString
   private val exporters = new KnownExporters(address)
-  private var listener = Option.empty[UdpListener]
+  @volatile private var listener = Option.empty[UdpListener]
   private var ending = false
   private var ceiling = Option.empty[Long]
   private var told = Option.empty[String]
@@ -62,9 +64,10 @@ private[source] final class PortStream(
     if (ending && ceiling.isEmpty) ceiling = Some(ring.end())
     val from = if (before.listener == id) before.datagram else ring.begin()
     val held = ceiling.fold(ring.end())(math.min(_, ring.end()))
+    val few = math.min(held, ring.endWithin(from, maxBytes))
     val until = limit match {
-      case rows: ReadMaxRows => from + math.min(held - from, rows.maxRows)
-      case _ => held
+      case rows: ReadMaxRows => from + math.min(few - from, rows.maxRows)
+      case _ => few
     }
     if (until > from) DatagramOffset(id, until)
     else if (before.listener == id && before.datagram == 0) null

@@ -28,14 +28,19 @@ class PortStreamSuite extends AnyFunSuite {
   }
 
   /** One whose datagrams are put into its ring by hand. */
-  private final class Port(bytes: Long = 1 << 20, most: Option[Long] = None, mode: Policy = Policy.PERMISSIVE) {
+  private final class Port(
+      bytes: Long = 1 << 20,
+      most: Option[Long] = None,
+      mode: Policy = Policy.PERMISSIVE,
+      maxBytes: Long = 1 << 20
+  ) {
     val ring = new DatagramRing(bytes)
     var opened = Seq.empty[UdpListener]
     private val open = () => {
       opened :+= new UdpListener(new InetSocketAddress("127.0.0.1", 0), ring)
       opened.last
     }
-    val stream = new PortStream(open, ring, factory(mode), most, 3, "127.0.0.1:9")
+    val stream = new PortStream(open, ring, factory(mode), most, maxBytes, 3, "127.0.0.1:9")
     def send(bytes: Array[Byte], from: String = "10.0.0.1"): Boolean =
       ring.offer(HeldDatagram.of(bytes, InetAddress.getByName(from), 4000, 0))
     def next(start: Offset): Offset = stream.latestOffset(start, stream.getDefaultReadLimit)
@@ -163,6 +168,17 @@ class PortStreamSuite extends AnyFunSuite {
     assert(ends == Seq(4, 8, 10, 10))
     assert(port.stream.latestOffset(at, ReadLimit.allAvailable()) == at)
     port.stop()
+  }
+
+  test("so many bytes a batch, one datagram at least") {
+    val size = 128L + v9Data(1).length
+    for ((maxBytes, expected) <- Seq(3 * size -> Seq(3, 6, 7, 7), 1L -> Seq(1, 2, 3, 4))) {
+      val port = new Port(maxBytes = maxBytes)
+      (1 to 7).foreach(i => port.send(v9Data(i)))
+      val ends = Iterator.iterate(port.stream.initialOffset())(port.next).drop(1).take(4).toSeq
+      assert(ends.map(_.asInstanceOf[DatagramOffset].datagram) == expected)
+      port.stop()
+    }
   }
 
   test("the port is bound once, when the first batch is asked for, and let go of when the stream stops") {
