@@ -107,14 +107,16 @@ private[source] final class PendingFiles(
     // Tasks went past damage before it, and so must this: what lies behind would be read again.
     val begin =
       if (known.whole == last.until) Some(known.whole -> known.headers)
-      else read(file.path, last.until, known).map(r => r.end -> plain(Some(r.headers)))
+      else read(file.path, last.until, known).map(r => r.end -> plain(r.headers))
     begin.flatMap { case (from, headers) =>
       val here = known.copy(whole = from, headers = headers)
-      if (settled)
-        Some(TakenPart(file.path, from, file.length, file.length, file.modified, here.headers, Some(here)))
-      else
+      if (settled) {
+        // A file that was short when it was seen first had little to be told by.
+        val told = growth(file, from, headers, math.min(file.length, Checked))
+        Some(TakenPart(file.path, from, file.length, file.length, file.modified, headers, Some(told)))
+      } else
         follow(file.path, file.length, here).filter(_.end > math.max(from, last.until)).map { records =>
-          TakenPart(file.path, from, records.end, file.length, file.modified, here.headers, Some(growth(file, records)))
+          TakenPart(file.path, from, records.end, file.length, file.modified, headers, Some(growth(file, records)))
         }
     }
   }
@@ -126,18 +128,13 @@ private[source] final class PendingFiles(
     Option(WholeRecords.pastDamage(capture(path, length), known.whole, boxed(known.headers)))
 
   private def growth(file: ListedFile, records: WholeRecords): Growth =
-    growth(file, records.end, Some(records.headers), math.min(records.end, Checked))
+    growth(file, records.end, plain(records.headers), math.min(records.end, Checked))
 
-  private def growth(
-      file: ListedFile,
-      whole: Long,
-      headers: Option[java.util.List[java.lang.Long]],
-      first: Long
-  ): Growth =
-    Growth(whole, plain(headers), first.toInt, WholeRecords.checksum(capture(file.path, file.length), first.toInt))
+  private def growth(file: ListedFile, whole: Long, headers: Option[Seq[Long]], first: Long): Growth =
+    Growth(whole, headers, first.toInt, WholeRecords.checksum(capture(file.path, file.length), first.toInt))
 
-  private def plain(headers: Option[java.util.List[java.lang.Long]]): Option[Seq[Long]] =
-    headers.map(_.asScala.toSeq.map(_.toLong))
+  private def plain(headers: java.util.List[java.lang.Long]): Option[Seq[Long]] =
+    Some(headers.asScala.toSeq.map(_.toLong))
 
   private def leave(file: ListedFile): Option[TakenPart] = {
     if (leftAlone.put(file.path, file).forall(_ != file))

@@ -162,6 +162,17 @@ class PendingFilesSuite extends AnyFunSuite {
     }
   }
 
+  test("a file that was but a header when it was seen first is told from another one once it has packets") {
+    val folder = new Folder
+    folder.write("a", capture.take(24), folder.now - age)
+    assert(folder.take().map(_.until) == Seq(24))
+    folder.write("a", capture, folder.now - age + 1)
+    assert(folder.take().map(folder.rows(_)) == Seq(40))
+    folder.now += 1000
+    folder.write("a", TestCaptures.pcap(TestCaptures.random(60, 9)), folder.now - age)
+    assert(folder.take().isEmpty && folder.pending.changed == 1)
+  }
+
   test("by time, then by name; those that are too old are not looked at") {
     val folder = new Folder(maxAge = 60000)
     folder.write("b", capture, folder.now - 50000)
