@@ -42,6 +42,8 @@ private[source] final class ScannedStream(scan: LftaScan, paths: Seq[String], op
       ListedFile(SparkPath.fromFileStatus(f).urlEncoded, f.getLen, f.getModificationTime)
     }
 
+  override def exists(path: String): Boolean = pathOf(path).getFileSystem(conf).exists(pathOf(path))
+
   override def capture(path: String, length: Long): CaptureFile = new HadoopFile(pathOf(path), length, conf)
 
   private def pathOf(path: String): Path = SparkPath.fromUrlString(path).toPath

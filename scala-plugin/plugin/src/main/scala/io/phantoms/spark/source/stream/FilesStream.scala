@@ -25,7 +25,7 @@ private[source] final class FilesStream(files: StreamedFiles, log: EntryLog, opt
   private val seen = new SeenFiles(options.maxFileAgeMillis)
   log.remembered.foreach(seen.add)
   seen.purge()
-  private val pending = new PendingFiles(seen, options.fileAgeMillis, files.follows, files.capture)
+  private val pending = new PendingFiles(seen, options.fileAgeMillis, files.follows, files.capture, files.exists)
 
   // What there was when a run began that ends with it.
   private var frozen = Option.empty[Seq[TakenPart]]

@@ -4,6 +4,7 @@ import java.util.concurrent.TimeUnit
 
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
+import scala.util.Try
 import scala.util.control.NonFatal
 
 import io.phantoms.spark.source.wire.{CaptureFile, WholeRecords}
@@ -19,12 +20,14 @@ import org.apache.spark.internal.Logging
  *
  * @param follows whether files that grow can be followed: packets can, flows need all that was said before them
  * @param capture opens a file as if it had a length
+ * @param exists whether a file is there at this moment
  */
 private[source] final class PendingFiles(
     seen: SeenFiles,
     fileAgeMillis: Long,
     follows: Boolean,
     capture: (String, Long) => CaptureFile,
+    exists: String => Boolean,
     clock: () => Long = () => System.currentTimeMillis()
 ) extends Logging {
   import PendingFiles._
@@ -64,15 +67,16 @@ private[source] final class PendingFiles(
         None
     }
 
-  /** A file that cannot be looked at is left to the tasks, whose errors say what is wrong; or it is gone again. */
+  /** A file that cannot be looked at is left to the tasks, whose errors say what is wrong, unless it is gone again. */
   private def looking(file: ListedFile)(body: Boolean => Option[TakenPart]): Option[TakenPart] = {
     val settled = isSettled(file)
     if (!settled) young += 1
     try body(settled)
     catch {
       case NonFatal(e) =>
-        logWarning(s"${file.path} could not be looked at ($e)")
-        Option.when(settled && seen.of(file.path).isEmpty)(whole(file, None))
+        val there = Try(exists(file.path)).getOrElse(true)
+        if (there) logWarning(s"${file.path} could not be looked at ($e)")
+        Option.when(there && settled && seen.of(file.path).isEmpty)(whole(file, None))
     }
   }
 

@@ -30,7 +30,7 @@ class PendingFilesSuite extends AnyFunSuite {
         new ByteArrayInputStream(bytes, offset.toInt, math.min(of, bytes.length.toLong).toInt - offset.toInt)
       }
     }
-    val pending = new PendingFiles(seen, age, follows, open, () => now)
+    val pending = new PendingFiles(seen, age, follows, open, files.contains, () => now)
     def write(path: String, bytes: Array[Byte], at: Long = now): Unit = files(path) = bytes -> at
     def delete(path: String): Unit = files -= path
     def listed: Seq[ListedFile] = files.toSeq.map { case (p, (b, at)) => ListedFile(p, b.length.toLong, at) }
@@ -173,6 +173,15 @@ class PendingFilesSuite extends AnyFunSuite {
     assert(folder.take().isEmpty && folder.pending.changed == 1)
   }
 
+  test("a file that is gone again when it is looked at is not taken") {
+    val folder = new Folder
+    folder.write("a", capture, folder.now - age)
+    folder.write("b", capture, folder.now - age)
+    val listed = folder.listed
+    folder.delete("a")
+    assert(folder.pending.of(listed).map(_.path) == Seq("b"))
+  }
+
   test("by time, then by name; those that are too old are not looked at") {
     val folder = new Folder(maxAge = 60000)
     folder.write("b", capture, folder.now - 50000)
@@ -189,7 +198,8 @@ class PendingFilesSuite extends AnyFunSuite {
   test("times of another clock: what has not changed for a while is settled") {
     val folder = new Folder
     val exported = TestCaptures.v5(TestCaptures.flows(4, 1)).toArray.flatten
-    val soon = new PendingFiles(folder.seen, 300, true, (_, _) => throw new FileNotFoundException, () => folder.now)
+    def unreadable(path: String, length: Long) = throw new FileNotFoundException(s"$path, $length: permission denied")
+    val soon = new PendingFiles(folder.seen, 300, true, unreadable, _ => true, () => folder.now)
     val listed = Seq(ListedFile("a", exported.length.toLong, folder.now + 3600000))
     assert(soon.of(listed).isEmpty)
     Thread.sleep(400)
