@@ -24,7 +24,7 @@ private[source] final class FilesStream(files: StreamedFiles, log: EntryLog, opt
     with Logging {
   private val seen = new SeenFiles(options.maxFileAgeMillis)
   log.remembered.foreach(seen.add)
-  seen.purge()
+  seen.age()
   private val pending = new PendingFiles(seen, options.fileAgeMillis, files.follows, files.capture, files.exists)
 
   // What there was when a run began that ends with it.

@@ -46,6 +46,7 @@ private[source] final class PendingFiles(
   /** The parts of files that can be taken, those changed earliest first. */
   def of(listed: Seq[ListedFile]): Seq[TakenPart] = {
     forgetMissing(listed)
+    listed.foreach(f => seen.listed(f.path, f.modified))
     young = 0
     listed.sortBy(f => (f.modified, f.path)).flatMap(part)
   }

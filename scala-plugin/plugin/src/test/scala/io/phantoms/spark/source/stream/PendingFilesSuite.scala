@@ -195,6 +195,34 @@ class PendingFilesSuite extends AnyFunSuite {
     assert(folder.take().map(_.path) == Seq("early"))
   }
 
+  test("a file that was left alone is as old as its last change, and not taken again") {
+    val folder = new Folder(maxAge = 60000, follows = false)
+    val times = (0 to 5).map(i => folder.now + i * 50000L)
+    def at(i: Int)(name: String, bytes: Array[Byte]): Unit = {
+      folder.now = times(i) + age
+      folder.write(name, bytes, times(i))
+    }
+    at(0)("a", capture)
+    assert(folder.take().size == 1)
+    at(1)("a", capture ++ capture)
+    assert(folder.take().isEmpty)
+    at(2)("b", capture)
+    assert(folder.take().map(_.path) == Seq("b") && folder.seen.all.map(_.path) == Seq("a", "b"))
+    assert(folder.take().isEmpty)
+    // A restart knows of the change only by the next listing.
+    val restarted = new SeenFiles(60000)
+    folder.seen.all.foreach(restarted.add)
+    restarted.age()
+    val again =
+      new PendingFiles(restarted, age, false, (_, _) => throw new FileNotFoundException, _ => true, () => folder.now)
+    assert(again.of(folder.listed).isEmpty)
+    restarted.purge()
+    assert(again.of(folder.listed).isEmpty && restarted.size == 2)
+    at(3)("c", capture)
+    at(4)("d", capture)
+    assert(folder.take().map(_.path) == Seq("c", "d") && folder.seen.all.map(_.path) == Seq("c", "d"))
+  }
+
   test("times of another clock: what has not changed for a while is settled") {
     val folder = new Folder
     val exported = TestCaptures.v5(TestCaptures.flows(4, 1)).toArray.flatten
