@@ -40,7 +40,8 @@ class PendingFilesSuite extends AnyFunSuite {
       seen.purge()
       parts
     }
-    def rows(part: TakenPart, mode: Policy = Policy.FAILFAST): Int = {
+    def rows(part: TakenPart): Int = rowsBy(part, Policy.FAILFAST)
+    def rowsBy(part: TakenPart, mode: Policy): Int = {
       val headers = part.headers.map(h => java.util.List.of(h.map(Long.box): _*)).orNull
       val split = new Split(part.from, part.until, headers)
       val reader = CaptureFiles.open(open(part.path, part.until), split, mode, null)
@@ -98,10 +99,10 @@ class PendingFilesSuite extends AnyFunSuite {
         length = math.min(bytes.length, length + 1 + random.nextInt(900))
         folder.write("a", bytes.take(length))
         if (random.nextBoolean()) folder.now += age
-        folder.take().foreach(p => rows += folder.rows(p, Policy.DROPMALFORMED))
+        folder.take().foreach(p => rows += folder.rowsBy(p, Policy.DROPMALFORMED))
       }
       folder.now += age
-      folder.take().foreach(p => rows += folder.rows(p, Policy.DROPMALFORMED))
+      folder.take().foreach(p => rows += folder.rowsBy(p, Policy.DROPMALFORMED))
       assert(rows == 39)
     }
   }
@@ -167,7 +168,7 @@ class PendingFilesSuite extends AnyFunSuite {
     folder.write("a", capture.take(24), folder.now - age)
     assert(folder.take().map(_.until) == Seq(24))
     folder.write("a", capture, folder.now - age + 1)
-    assert(folder.take().map(folder.rows(_)) == Seq(40))
+    assert(folder.take().map(folder.rows) == Seq(40))
     folder.now += 1000
     folder.write("a", TestCaptures.pcap(TestCaptures.random(60, 9)), folder.now - age)
     assert(folder.take().isEmpty && folder.pending.changed == 1)
