@@ -167,7 +167,7 @@ class PendingFilesSuite extends AnyFunSuite {
     val folder = new Folder
     folder.write("a", capture.take(24), folder.now - age)
     assert(folder.take().map(_.until) == Seq(24))
-    folder.write("a", capture, folder.now - age + 1)
+    folder.write("a", capture, folder.now - age)
     assert(folder.take().map(folder.rows) == Seq(40))
     folder.now += 1000
     folder.write("a", TestCaptures.pcap(TestCaptures.random(60, 9)), folder.now - age)
