@@ -68,20 +68,22 @@ private final class PortScan(
   override def toMicroBatchStream(checkpoint: String): MicroBatchStream = {
     val forms = required.map(f => columns.column(f.name).get).toArray
     val ring = new DatagramRing(StreamOptions.ringBytes(options))
-    val listener = new UdpListener(StreamOptions.socket(listen), ring)
-    // The port may have been left to the system.
-    val address = s"${listen.take(listen.lastIndexOf(':'))}:${listener.port}"
-    val factory = new PortReaderFactory(address, forms, PortScan.wanted(forms, read.mode), read.mode)
-    val tasks = SparkSession.active.sparkContext.defaultParallelism
-    val stream = new PortStream(listener, ring, factory, StreamOptions.maxDatagrams(options), tasks, address)
-    listener.start()
-    stream
+    val factory = new PortReaderFactory(listen, forms, PortScan.wanted(forms, read.mode), read.mode)
+    val context = SparkSession.active.sparkContext
+    // A task has its datagrams in the message that starts it, and what exporters have said before besides.
+    val message = context.getConf.getInt("spark.rpc.message.maxSize", PortScan.MessageMebibytes).toLong << 20
+    val open = () => new UdpListener(StreamOptions.socket(listen), ring)
+    val most = StreamOptions.maxDatagrams(options)
+    new PortStream(open, ring, factory, most, message / 2, context.defaultParallelism, listen)
   }
 
   override def supportedCustomMetrics(): Array[CustomMetric] = ReaderMetrics.all(aggregates = false)
 }
 
 private object PortScan {
+
+  /** Spark's own default. */
+  private val MessageMebibytes = 128
 
   /**
    * By field, and behind the last one whether it matters what is wrong with a record: as the readers of files have

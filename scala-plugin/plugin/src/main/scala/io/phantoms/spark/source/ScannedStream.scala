@@ -1,5 +1,7 @@
 package io.phantoms.spark.source
 
+import java.io.FileNotFoundException
+
 import scala.jdk.CollectionConverters._
 
 import io.phantoms.spark.source.stream.{ListedFile, StreamedFiles, TakenPart}
@@ -40,6 +42,8 @@ private[source] final class ScannedStream(scan: LftaScan, paths: Seq[String], op
       ListedFile(SparkPath.fromFileStatus(f).urlEncoded, f.getLen, f.getModificationTime)
     }
 
+  override def exists(path: String): Boolean = pathOf(path).getFileSystem(conf).exists(pathOf(path))
+
   override def capture(path: String, length: Long): CaptureFile = new HadoopFile(pathOf(path), length, conf)
 
   private def pathOf(path: String): Path = SparkPath.fromUrlString(path).toPath
@@ -60,11 +64,16 @@ private[source] final class ScannedStream(scan: LftaScan, paths: Seq[String], op
     val headers = part.headers.map(_.map(Long.box).asJava).orNull
     if (part.bytes <= most) Seq(new Split(part.from, part.until, headers))
     else
-      Formats.splits(capture(part.path, part.until), scan.records, most).flatMap { s =>
+      divided(part, most).flatMap { s =>
         val (start, end) = (math.max(s.start, part.from), math.min(s.end, part.until))
         Option.when(start < end)(new Split(start, end, if (start == part.from) headers else s.headers))
       }
   }
+
+  // What becomes of a file that is gone is for its task to decide.
+  private def divided(part: TakenPart, most: Long): Seq[Split] =
+    try Formats.splits(capture(part.path, part.until), scan.records, most)
+    catch { case _: FileNotFoundException => Seq(new Split(0, part.until)) }
 
   override def follows: Boolean = scan.records == Records.Packets
 

@@ -235,6 +235,20 @@ class FileStreamSuite extends AnyFunSuite with LftaStreams {
     sameRows(kept.rows, rowsOf(2))
   }
 
+  test("a file of several tasks that is gone before its batch: left out, too, if that is wished") {
+    val (at, kept) = (new Place, new Kept)
+    val gone = at.add("gone.pcap", pcap(1, 3000))
+    at.add("there.pcap", pcap(2))
+    val options = Seq("maxPartitionBytes" -> "4000")
+    kept.fails = _ => true
+    failed(start(source(at, options: _*).select("time_nanos", "srcport"), at, kept))
+    kept.fails = _ => false
+    Files.delete(gone)
+    assert(failed(start(source(at, options: _*).select("time_nanos"), at, new Kept)).contains("gone.pcap"))
+    run(at, kept, options :+ ("ignoreMissingFiles" -> "true"): _*)
+    sameRows(kept.rows, rowsOf(2))
+  }
+
   test("the options of a run need not be those of the one before") {
     val (at, kept) = (new Place, new Kept)
     at.add("1.pcap", pcap(1))

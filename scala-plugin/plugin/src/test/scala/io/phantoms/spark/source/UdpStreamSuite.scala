@@ -107,6 +107,27 @@ class UdpStreamSuite extends AnyFunSuite with LftaStreams {
     assert(kept.rows.nonEmpty && kept.rows.size + metric(query, "datagramsDropped").max <= received + 60)
   }
 
+  test("a ring that one batch filled takes datagrams again") {
+    val (at, kept, port) = (new Place, new Kept, freePort())
+    // Long enough for all to come while the first batch runs.
+    kept.fails = id => {
+      if (id == 0) Thread.sleep(1500)
+      false
+    }
+    val query = continuously(listening(port, "ring.memory" -> "1k"), at, kept)
+    val sender = new Sender("127.0.0.1", port)
+    def send(n: Int): Unit = sender.send(bytes(v5Header(1), v5Record(ports = (n, 1))))
+    (1 to 50).foreach(send)
+    eventually(s"${query.lastProgress}")(metric(query, "datagramsDropped").exists(_ > 40))
+    eventually(s"${kept.rows}") {
+      send(77)
+      Thread.sleep(100)
+      kept.rows.exists(_.getInt(0) == 77)
+    }
+    query.stop()
+    sender.close()
+  }
+
   test("restarts: what was not finished is gone, and said so; the checkpoint goes on") {
     val (at, kept, port) = (new Place, new Kept, freePort())
     val sender = new Sender("127.0.0.1", port)
@@ -138,6 +159,18 @@ class UdpStreamSuite extends AnyFunSuite with LftaStreams {
     val (at, kept) = (new Place, new Kept)
     start(listening(freePort()).select("srcport"), at, kept).awaitTermination()
     assert(kept.rows.isEmpty)
+  }
+
+  test("a query whose planning fails leaves the port free") {
+    val (at, port) = (new Place, freePort())
+    // A checkpoint of another source, which is noticed after the stream of the port was made.
+    val flows = listening(port).select("srcport")
+    val other = source(at, "records" -> "flows").select("srcport")
+    Files.createDirectories(at.checkpoint.resolve("sources/1"))
+    Files.writeString(at.checkpoint.resolve("sources/1/records"), "v1\npackets\n")
+    val refused = failed(start(flows.union(other), at, new Kept, Trigger.ProcessingTime(0)))
+    assert(refused.contains("is of a stream of packets"), refused)
+    new DatagramSocket(port, InetAddress.getByName("127.0.0.1")).close()
   }
 
   test("what cannot be") {

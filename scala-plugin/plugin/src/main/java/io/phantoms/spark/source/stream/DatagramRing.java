@@ -88,6 +88,25 @@ public final class DatagramRing {
     return part;
   }
 
+  /**
+   * The number behind the datagrams from one on that take no more than so many bytes, counted as the capacity is: one
+   * at least, if it is held.
+   */
+  public synchronized long endWithin(long from, long most) {
+    long at = first;
+    long sum = 0;
+    for (HeldDatagram next : held) {
+      if (at >= from) {
+        sum += next.footprint();
+        if (sum > most && at > from) {
+          return at;
+        }
+      }
+      at++;
+    }
+    return Math.max(at, from);
+  }
+
   /** Forgets datagrams below a number, and hands them out a last time. */
   public synchronized List<HeldDatagram> release(long until) {
     List<HeldDatagram> gone = new ArrayList<>();

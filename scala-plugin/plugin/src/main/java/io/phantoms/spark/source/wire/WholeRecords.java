@@ -22,25 +22,42 @@ public record WholeRecords(long end, List<Long> headers) {
    * @return null where the file is no plain capture, or not yet long enough to tell
    */
   public static WholeRecords of(CaptureFile file, long from, List<Long> headers) throws IOException {
+    return of(file, from, headers, Policy.FAILFAST);
+  }
+
+  /**
+   * Follows the records of a file up to its length as its readers do that have read so far: past damage to where they
+   * found records again. Damage that leads to no other record is what is not whole.
+   *
+   * @param from where one of its records begins; 0 is the beginning of the file
+   * @param headers of that place, as an earlier answer had them; null at the beginning
+   * @return null where the file is no plain capture, or not yet long enough to tell
+   */
+  public static WholeRecords pastDamage(CaptureFile file, long from, List<Long> headers) throws IOException {
+    return of(file, from, headers, Policy.PERMISSIVE);
+  }
+
+  private static WholeRecords of(CaptureFile file, long from, List<Long> headers, Policy policy) throws IOException {
     try (ByteSupply start = ByteSupply.decompressed(file.path(), file.open(0), SMALL)) {
       if (start.isCompressed() || !start.ensure(PcapFormat.HEADER)) {
         return null;
       }
       if (PcapFormat.starts(Bytes.i32(start.buffer(), start.position()))) {
-        PcapFormat format = PcapFormat.read(start.buffer(), start.position(), false);
+        boolean withRecord = start.ensure(PcapFormat.HEADER + PcapFormat.RECORD);
+        PcapFormat format = PcapFormat.read(start.buffer(), start.position(), withRecord);
         long first = Math.max(from, PcapFormat.HEADER);
-        try (CaptureReader reader = new PcapReader(at(file, first), format, Long.MAX_VALUE, Policy.FAILFAST, null)) {
-          return follow(reader, file.length());
+        try (CaptureReader reader = new PcapReader(at(file, first), format, Long.MAX_VALUE, policy, null)) {
+          return follow(reader, file.length(), policy);
         }
       }
       if (PcapNgReader.starts(start.buffer(), start.position())) {
         boolean known = headers != null;
         try (PcapNgReader reader =
-            new PcapNgReader(at(file, known ? from : 0), Long.MAX_VALUE, Policy.FAILFAST, null)) {
+            new PcapNgReader(at(file, known ? from : 0), Long.MAX_VALUE, policy, null)) {
           if (known) {
             learn(reader, file, headers);
           }
-          return follow(reader, file.length());
+          return follow(reader, file.length(), policy);
         }
       }
       return null;
@@ -72,12 +89,13 @@ public record WholeRecords(long end, List<Long> headers) {
     }
   }
 
-  private static WholeRecords follow(CaptureReader reader, long length) throws IOException {
+  private static WholeRecords follow(CaptureReader reader, long length, Policy policy) throws IOException {
     long end = reader.supply.offset();
     List<Long> headers = headers(reader);
     while (end < length) {
       CaptureReader.Step step = reader.step();
-      boolean whole = step == CaptureReader.Step.PACKET || step == CaptureReader.Step.OTHER;
+      boolean whole = step == CaptureReader.Step.PACKET || step == CaptureReader.Step.OTHER
+          || step == CaptureReader.Step.DAMAGE && policy != Policy.FAILFAST && reader.supply.offset() < length;
       // The file may have grown since its length was asked for: what lies beyond it is for the next time.
       if (!whole || reader.supply.offset() > length) {
         break;

@@ -24,8 +24,8 @@ private[source] final class FilesStream(files: StreamedFiles, log: EntryLog, opt
     with Logging {
   private val seen = new SeenFiles(options.maxFileAgeMillis)
   log.remembered.foreach(seen.add)
-  seen.purge()
-  private val pending = new PendingFiles(seen, options.fileAgeMillis, files.follows, files.capture)
+  seen.age()
+  private val pending = new PendingFiles(seen, options.fileAgeMillis, files.follows, files.capture, files.exists)
 
   // What there was when a run began that ends with it.
   private var frozen = Option.empty[Seq[TakenPart]]

@@ -4,6 +4,7 @@ import java.util.concurrent.TimeUnit
 
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
+import scala.util.Try
 import scala.util.control.NonFatal
 
 import io.phantoms.spark.source.wire.{CaptureFile, WholeRecords}
@@ -19,12 +20,14 @@ import org.apache.spark.internal.Logging
  *
  * @param follows whether files that grow can be followed: packets can, flows need all that was said before them
  * @param capture opens a file as if it had a length
+ * @param exists whether a file is there at this moment
  */
 private[source] final class PendingFiles(
     seen: SeenFiles,
     fileAgeMillis: Long,
     follows: Boolean,
     capture: (String, Long) => CaptureFile,
+    exists: String => Boolean,
     clock: () => Long = () => System.currentTimeMillis()
 ) extends Logging {
   import PendingFiles._
@@ -43,6 +46,7 @@ private[source] final class PendingFiles(
   /** The parts of files that can be taken, those changed earliest first. */
   def of(listed: Seq[ListedFile]): Seq[TakenPart] = {
     forgetMissing(listed)
+    listed.foreach(f => seen.listed(f.path, f.modified))
     young = 0
     listed.sortBy(f => (f.modified, f.path)).flatMap(part)
   }
@@ -64,15 +68,16 @@ private[source] final class PendingFiles(
         None
     }
 
-  /** A file that cannot be looked at is left to the tasks, whose errors say what is wrong; or it is gone again. */
+  /** A file that cannot be looked at is left to the tasks, whose errors say what is wrong, unless it is gone again. */
   private def looking(file: ListedFile)(body: Boolean => Option[TakenPart]): Option[TakenPart] = {
     val settled = isSettled(file)
     if (!settled) young += 1
     try body(settled)
     catch {
       case NonFatal(e) =>
-        logWarning(s"${file.path} could not be looked at ($e)")
-        Option.when(settled && seen.of(file.path).isEmpty)(whole(file, None))
+        val there = Try(exists(file.path)).getOrElse(true)
+        if (there) logWarning(s"${file.path} could not be looked at ($e)")
+        Option.when(there && settled && seen.of(file.path).isEmpty)(whole(file, None))
     }
   }
 
@@ -104,16 +109,19 @@ private[source] final class PendingFiles(
 
   private def grown(file: ListedFile, last: TakenPart, known: Growth, settled: Boolean): Option[TakenPart] = {
     // What was taken may end in the middle of a record: its rest is there now, so it is read again from its beginning.
+    // Tasks went past damage before it, and so must this: what lies behind would be read again.
     val begin =
       if (known.whole == last.until) Some(known.whole -> known.headers)
-      else follow(file.path, last.until, known).map(r => r.end -> plain(Some(r.headers)))
+      else read(file.path, last.until, known).map(r => r.end -> plain(r.headers))
     begin.flatMap { case (from, headers) =>
       val here = known.copy(whole = from, headers = headers)
-      if (settled)
-        Some(TakenPart(file.path, from, file.length, file.length, file.modified, here.headers, Some(here)))
-      else
+      if (settled) {
+        // A file that was short when it was seen first had little to be told by.
+        val told = growth(file, from, headers, math.min(file.length, Checked))
+        Some(TakenPart(file.path, from, file.length, file.length, file.modified, headers, Some(told)))
+      } else
         follow(file.path, file.length, here).filter(_.end > math.max(from, last.until)).map { records =>
-          TakenPart(file.path, from, records.end, file.length, file.modified, here.headers, Some(growth(file, records)))
+          TakenPart(file.path, from, records.end, file.length, file.modified, headers, Some(growth(file, records)))
         }
     }
   }
@@ -121,19 +129,17 @@ private[source] final class PendingFiles(
   private def follow(path: String, length: Long, known: Growth): Option[WholeRecords] =
     Option(WholeRecords.of(capture(path, length), known.whole, boxed(known.headers)))
 
+  private def read(path: String, length: Long, known: Growth): Option[WholeRecords] =
+    Option(WholeRecords.pastDamage(capture(path, length), known.whole, boxed(known.headers)))
+
   private def growth(file: ListedFile, records: WholeRecords): Growth =
-    growth(file, records.end, Some(records.headers), math.min(records.end, Checked))
+    growth(file, records.end, plain(records.headers), math.min(records.end, Checked))
 
-  private def growth(
-      file: ListedFile,
-      whole: Long,
-      headers: Option[java.util.List[java.lang.Long]],
-      first: Long
-  ): Growth =
-    Growth(whole, plain(headers), first.toInt, WholeRecords.checksum(capture(file.path, file.length), first.toInt))
+  private def growth(file: ListedFile, whole: Long, headers: Option[Seq[Long]], first: Long): Growth =
+    Growth(whole, headers, first.toInt, WholeRecords.checksum(capture(file.path, file.length), first.toInt))
 
-  private def plain(headers: Option[java.util.List[java.lang.Long]]): Option[Seq[Long]] =
-    headers.map(_.asScala.toSeq.map(_.toLong))
+  private def plain(headers: java.util.List[java.lang.Long]): Option[Seq[Long]] =
+    Some(headers.asScala.toSeq.map(_.toLong))
 
   private def leave(file: ListedFile): Option[TakenPart] = {
     if (leftAlone.put(file.path, file).forall(_ != file))

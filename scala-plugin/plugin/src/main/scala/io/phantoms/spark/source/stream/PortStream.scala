@@ -16,14 +16,19 @@ import org.apache.spark.sql.connector.read.streaming._
  * UDP is at most once, and so is this: a datagram that finds the ring full is dropped and counted, and what a restart
  * finds in the ring no more is gone. Tasks that fail have the same datagrams again.
  *
+ * The port is bound when the first batch is asked for: a query whose planning fails stops none of its streams.
+ *
+ * @param listen binds the port; once
  * @param maxDatagrams of a batch
+ * @param maxBytes of a batch, counted as the ring does; one datagram may have more
  * @param tasks at most, that decode a batch
  */
 private[source] final class PortStream(
-    listener: UdpListener,
+    listen: () => UdpListener,
     ring: DatagramRing,
     factory: PartitionReaderFactory,
     maxDatagrams: Option[Long],
+    maxBytes: Long,
     tasks: Int,
     address: String
 ) extends MicroBatchStream
@@ -33,6 +38,8 @@ private[source] final class PortStream(
     with Logging {
   private val id = UUID.randomUUID().toString
   private val exporters = new KnownExporters(address)
+  @volatile private var listener = Option.empty[UdpListener]
+  private var ending = false
   private var ceiling = Option.empty[Long]
   private var told = Option.empty[String]
 
@@ -42,22 +49,25 @@ private[source] final class PortStream(
   override def getDefaultReadLimit: ReadLimit = maxDatagrams.fold(ReadLimit.allAvailable())(ReadLimit.maxRows)
 
   override def prepareForTriggerAvailableNow(): Unit = synchronized {
-    ceiling = Some(ring.end())
+    ending = true
   }
 
   override def latestOffset(): Offset =
     throw new UnsupportedOperationException("latestOffset(Offset, ReadLimit) is to be asked")
 
   override def latestOffset(start: Offset, limit: ReadLimit): Offset = synchronized {
-    val failure = listener.failure()
+    val failure = listening().failure()
     if (failure != null)
       throw new IllegalStateException(s"$address is no longer listened on (${failure.getMessage})", failure)
     val before = start.asInstanceOf[DatagramOffset]
+    release(before)
+    if (ending && ceiling.isEmpty) ceiling = Some(ring.end())
     val from = if (before.listener == id) before.datagram else ring.begin()
     val held = ceiling.fold(ring.end())(math.min(_, ring.end()))
+    val few = math.min(held, ring.endWithin(from, maxBytes))
     val until = limit match {
-      case rows: ReadMaxRows => math.min(held, from + rows.maxRows)
-      case _ => held
+      case rows: ReadMaxRows => from + math.min(few - from, rows.maxRows)
+      case _ => few
     }
     if (until > from) DatagramOffset(id, until)
     else if (before.listener == id && before.datagram == 0) null
@@ -94,10 +104,12 @@ private[source] final class PortStream(
 
   override def createReaderFactory(): PartitionReaderFactory = factory
 
-  override def commit(end: Offset): Unit = synchronized {
-    val done = end.asInstanceOf[DatagramOffset]
-    if (done.listener == id) exporters.add(ring.release(done.datagram).asScala)
-  }
+  override def commit(end: Offset): Unit = synchronized(release(end.asInstanceOf[DatagramOffset]))
+
+  // Spark commits a batch only when it constructs the next, which a ring that is full would never have anything for. A
+  // batch that others are to begin behind is in Spark's log of finished ones already.
+  private def release(finished: DatagramOffset): Unit =
+    if (finished.listener == id) exporters.add(ring.release(finished.datagram).asScala)
 
   override def metrics(latestConsumed: Optional[Offset]): util.Map[String, String] = synchronized {
     val ofRing = Seq(
@@ -110,7 +122,21 @@ private[source] final class PortStream(
     (ofRing ++ exporters.metrics).map { case (k, v) => k -> v.toString }.toMap.asJava
   }
 
-  override def stop(): Unit = listener.close()
+  private def listening(): UdpListener = listener.getOrElse {
+    val bound = listen()
+    listener = Some(bound)
+    bound.start()
+    logInfo(s"$this begins to receive")
+    bound
+  }
 
-  override def toString: String = s"lfta[udp $address]"
+  override def stop(): Unit = synchronized {
+    listener.foreach(_.close())
+  }
+
+  override def toString: String = {
+    // The port may have been left to the system.
+    val port = listener.fold(address.drop(address.lastIndexOf(':') + 1))(_.port.toString)
+    s"lfta[udp ${address.take(address.lastIndexOf(':'))}:$port]"
+  }
 }

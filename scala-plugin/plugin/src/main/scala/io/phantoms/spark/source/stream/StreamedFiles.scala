@@ -18,6 +18,8 @@ trait StreamedFiles {
   /** The files that are there now. */
   def list(): Seq[ListedFile]
 
+  def exists(path: String): Boolean
+
   /** A file on the driver, as if it had this length. */
   def capture(path: String, length: Long): CaptureFile
 

@@ -28,6 +28,14 @@ class DatagramRingSuite extends AnyFunSuite {
     assertThrows[IllegalArgumentException](new DatagramRing(0))
   }
 
+  test("as many as so many bytes are, one at least") {
+    val ring = new DatagramRing(100 * each)
+    (0 until 10).foreach(i => ring.offer(datagram(i)))
+    ring.release(2)
+    assert(Seq(0L, each - 1, each, 2 * each - 1, 3 * each).map(ring.endWithin(4, _)) == Seq(5, 5, 5, 5, 7))
+    assert(ring.endWithin(2, Long.MaxValue) == 10 && ring.endWithin(9, each) == 10 && ring.endWithin(10, each) == 10)
+  }
+
   private def eventually(condition: => Boolean): Unit = {
     val deadline = System.nanoTime + 10000000000L
     while (!condition && System.nanoTime < deadline) Thread.sleep(10)

@@ -1,6 +1,8 @@
 package io.phantoms.spark.source.stream
 
 import java.io.{ByteArrayInputStream, FileNotFoundException, InputStream}
+import java.nio.ByteBuffer
+import java.nio.ByteOrder.LITTLE_ENDIAN
 
 import scala.collection.mutable
 import scala.util.Random
@@ -25,10 +27,10 @@ class PendingFilesSuite extends AnyFunSuite {
       override def length(): Long = of
       override def open(offset: Long): InputStream = {
         val bytes = files.getOrElse(name, throw new FileNotFoundException(name))._1
-        new ByteArrayInputStream(bytes, offset.toInt, bytes.length - offset.toInt)
+        new ByteArrayInputStream(bytes, offset.toInt, math.min(of, bytes.length.toLong).toInt - offset.toInt)
       }
     }
-    val pending = new PendingFiles(seen, age, follows, open, () => now)
+    val pending = new PendingFiles(seen, age, follows, open, files.contains, () => now)
     def write(path: String, bytes: Array[Byte], at: Long = now): Unit = files(path) = bytes -> at
     def delete(path: String): Unit = files -= path
     def listed: Seq[ListedFile] = files.toSeq.map { case (p, (b, at)) => ListedFile(p, b.length.toLong, at) }
@@ -38,10 +40,11 @@ class PendingFilesSuite extends AnyFunSuite {
       seen.purge()
       parts
     }
-    def rows(part: TakenPart): Int = {
+    def rows(part: TakenPart): Int = rowsBy(part, Policy.FAILFAST)
+    def rowsBy(part: TakenPart, mode: Policy): Int = {
       val headers = part.headers.map(h => java.util.List.of(h.map(Long.box): _*)).orNull
       val split = new Split(part.from, part.until, headers)
-      val reader = CaptureFiles.open(open(part.path, part.until), split, Policy.FAILFAST, null)
+      val reader = CaptureFiles.open(open(part.path, part.until), split, mode, null)
       try Iterator.continually(reader.next()).takeWhile(identity).size
       finally reader.close()
     }
@@ -81,6 +84,27 @@ class PendingFilesSuite extends AnyFunSuite {
     folder.write("a", capture)
     assert(folder.take().map(folder.rows) == Seq(1))
     assert(folder.take().isEmpty && folder.pending.changed == 0)
+  }
+
+  test("a capture with damage within: what lies behind it is taken once, whenever it grows") {
+    val bytes = capture.clone
+    // The length of the third record.
+    val third = (1 to 2).foldLeft(24)((at, _) => at + 16 + ByteBuffer.wrap(bytes).order(LITTLE_ENDIAN).getInt(at + 8))
+    java.util.Arrays.fill(bytes, third + 8, third + 12, 0x7f.toByte)
+    val random = new Random(7)
+    for (_ <- 1 to 20) {
+      val folder = new Folder
+      var (length, rows) = (0, 0)
+      while (length < bytes.length) {
+        length = math.min(bytes.length, length + 1 + random.nextInt(900))
+        folder.write("a", bytes.take(length))
+        if (random.nextBoolean()) folder.now += age
+        folder.take().foreach(p => rows += folder.rowsBy(p, Policy.DROPMALFORMED))
+      }
+      folder.now += age
+      folder.take().foreach(p => rows += folder.rowsBy(p, Policy.DROPMALFORMED))
+      assert(rows == 39)
+    }
   }
 
   test("a file that was settled at first sight and grows is followed, if it was written within the hour") {
@@ -139,6 +163,26 @@ class PendingFilesSuite extends AnyFunSuite {
     }
   }
 
+  test("a file that was but a header when it was seen first is told from another one once it has packets") {
+    val folder = new Folder
+    folder.write("a", capture.take(24), folder.now - age)
+    assert(folder.take().map(_.until) == Seq(24))
+    folder.write("a", capture, folder.now - age)
+    assert(folder.take().map(folder.rows) == Seq(40))
+    folder.now += 1000
+    folder.write("a", TestCaptures.pcap(TestCaptures.random(60, 9)), folder.now - age)
+    assert(folder.take().isEmpty && folder.pending.changed == 1)
+  }
+
+  test("a file that is gone again when it is looked at is not taken") {
+    val folder = new Folder
+    folder.write("a", capture, folder.now - age)
+    folder.write("b", capture, folder.now - age)
+    val listed = folder.listed
+    folder.delete("a")
+    assert(folder.pending.of(listed).map(_.path) == Seq("b"))
+  }
+
   test("by time, then by name; those that are too old are not looked at") {
     val folder = new Folder(maxAge = 60000)
     folder.write("b", capture, folder.now - 50000)
@@ -152,10 +196,39 @@ class PendingFilesSuite extends AnyFunSuite {
     assert(folder.take().map(_.path) == Seq("early"))
   }
 
+  test("a file that was left alone is as old as its last change, and not taken again") {
+    val folder = new Folder(maxAge = 60000, follows = false)
+    val times = (0 to 5).map(i => folder.now + i * 50000L)
+    def at(i: Int)(name: String, bytes: Array[Byte]): Unit = {
+      folder.now = times(i) + age
+      folder.write(name, bytes, times(i))
+    }
+    at(0)("a", capture)
+    assert(folder.take().size == 1)
+    at(1)("a", capture ++ capture)
+    assert(folder.take().isEmpty)
+    at(2)("b", capture)
+    assert(folder.take().map(_.path) == Seq("b") && folder.seen.all.map(_.path) == Seq("a", "b"))
+    assert(folder.take().isEmpty)
+    // A restart knows of the change only by the next listing.
+    val restarted = new SeenFiles(60000)
+    folder.seen.all.foreach(restarted.add)
+    restarted.age()
+    val again =
+      new PendingFiles(restarted, age, false, (_, _) => throw new FileNotFoundException, _ => true, () => folder.now)
+    assert(again.of(folder.listed).isEmpty)
+    restarted.purge()
+    assert(again.of(folder.listed).isEmpty && restarted.size == 2)
+    at(3)("c", capture)
+    at(4)("d", capture)
+    assert(folder.take().map(_.path) == Seq("c", "d") && folder.seen.all.map(_.path) == Seq("c", "d"))
+  }
+
   test("times of another clock: what has not changed for a while is settled") {
     val folder = new Folder
     val exported = TestCaptures.v5(TestCaptures.flows(4, 1)).toArray.flatten
-    val soon = new PendingFiles(folder.seen, 300, true, (_, _) => throw new FileNotFoundException, () => folder.now)
+    def unreadable(path: String, length: Long) = throw new FileNotFoundException(s"$path, $length: permission denied")
+    val soon = new PendingFiles(folder.seen, 300, true, unreadable, _ => true, () => folder.now)
     val listed = Seq(ListedFile("a", exported.length.toLong, folder.now + 3600000))
     assert(soon.of(listed).isEmpty)
     Thread.sleep(400)

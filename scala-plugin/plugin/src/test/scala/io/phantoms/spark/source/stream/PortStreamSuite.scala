@@ -28,10 +28,19 @@ class PortStreamSuite extends AnyFunSuite {
   }
 
   /** One whose datagrams are put into its ring by hand. */
-  private final class Port(bytes: Long = 1 << 20, most: Option[Long] = None, mode: Policy = Policy.PERMISSIVE) {
+  private final class Port(
+      bytes: Long = 1 << 20,
+      most: Option[Long] = None,
+      mode: Policy = Policy.PERMISSIVE,
+      maxBytes: Long = 1 << 20
+  ) {
     val ring = new DatagramRing(bytes)
-    private val listener = new UdpListener(new InetSocketAddress("127.0.0.1", 0), ring)
-    val stream = new PortStream(listener, ring, factory(mode), most, 3, "127.0.0.1:9")
+    var opened = Seq.empty[UdpListener]
+    private val open = () => {
+      opened :+= new UdpListener(new InetSocketAddress("127.0.0.1", 0), ring)
+      opened.last
+    }
+    val stream = new PortStream(open, ring, factory(mode), most, maxBytes, 3, "127.0.0.1:9")
     def send(bytes: Array[Byte], from: String = "10.0.0.1"): Boolean =
       ring.offer(HeldDatagram.of(bytes, InetAddress.getByName(from), 4000, 0))
     def next(start: Offset): Offset = stream.latestOffset(start, stream.getDefaultReadLimit)
@@ -131,16 +140,61 @@ class PortStreamSuite extends AnyFunSuite {
     port.stop()
   }
 
+  test("a ring that one batch filled is empty when the next is asked for, though nobody has committed the batch") {
+    val size = 128L + v9Data(1).length
+    val port = new Port(bytes = 3 * size, most = Some(Long.MaxValue))
+    (1 to 4).foreach(i => port.send(v9Data(i)))
+    val one = port.next(port.stream.initialOffset())
+    assert(port.metrics("datagramsHeld") == "3")
+    assert(port.next(one) == one && port.metrics("datagramsHeld") == "0")
+    assert(port.send(v9Template) && port.send(v9Data(5)))
+    val two = port.next(one)
+    assert(two != one && port.rows(one, two) == Seq(Seq(1, 2, 3, 5).map(_ -> None)))
+    port.stream.commit(one)
+    assert(port.metrics("datagramsHeld") == "2" && port.metrics("datagrams.10.0.0.1") == "3")
+    port.stop()
+  }
+
   test("so many a batch, and a run that ends with what there was when it began") {
     val port = new Port(most = Some(4))
     var at = port.stream.initialOffset()
-    (1 to 10).foreach(i => port.send(v9Data(i)))
     port.stream.prepareForTriggerAvailableNow()
     (1 to 10).foreach(i => port.send(v9Data(i)))
-    val ends = Iterator.continually { at = port.next(at); at.asInstanceOf[DatagramOffset].datagram }.take(4).toSeq
+    val ends = Seq.fill(4) {
+      at = port.next(at)
+      port.send(v9Data(11))
+      at.asInstanceOf[DatagramOffset].datagram
+    }
     assert(ends == Seq(4, 8, 10, 10))
     assert(port.stream.latestOffset(at, ReadLimit.allAvailable()) == at)
     port.stop()
+  }
+
+  test("so many bytes a batch, one datagram at least") {
+    val size = 128L + v9Data(1).length
+    for ((maxBytes, expected) <- Seq(3 * size -> Seq(3, 6, 7, 7), 1L -> Seq(1, 2, 3, 4))) {
+      val port = new Port(maxBytes = maxBytes)
+      (1 to 7).foreach(i => port.send(v9Data(i)))
+      val ends = Iterator.iterate(port.stream.initialOffset())(port.next).drop(1).take(4).toSeq
+      assert(ends.map(_.asInstanceOf[DatagramOffset].datagram) == expected)
+      port.stop()
+    }
+  }
+
+  test("the port is bound once, when the first batch is asked for, and let go of when the stream stops") {
+    val port = new Port()
+    port.stream.initialOffset()
+    port.stream.prepareForTriggerAvailableNow()
+    assert(port.opened.isEmpty && port.stream.toString == "lfta[udp 127.0.0.1:9]")
+    val unused = new Port()
+    unused.stop()
+    assert(unused.opened.isEmpty)
+    port.next(port.stream.initialOffset())
+    port.next(port.stream.initialOffset())
+    val at = new InetSocketAddress("127.0.0.1", port.opened.head.port)
+    assert(port.opened.size == 1 && port.stream.toString == s"lfta[udp 127.0.0.1:${at.getPort}]")
+    port.stop()
+    new UdpListener(at, port.ring).close()
   }
 
   test("after a restart, what the listener before had is gone, and what comes is read") {

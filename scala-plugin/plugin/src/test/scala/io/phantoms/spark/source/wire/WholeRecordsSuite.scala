@@ -91,6 +91,17 @@ class WholeRecordsSuite extends AnyFunSuite {
     assert(WholeRecords.of(new Memory(bytes), 0, null).end == at)
   }
 
+  test("past damage, as readers go that have read it; damage that leads nowhere is not whole") {
+    val packets = (0 until 20).map(i => Kept(1700000000L + i, 1, packet(i)))
+    val ends = packets.scanLeft(24)((at, p) => at + 16 + p.bytes.length)
+    val bytes = pcap(packets)
+    java.util.Arrays.fill(bytes, ends(3) + 8, ends(3) + 12, 0x7f.toByte)
+    def found(length: Int) = WholeRecords.pastDamage(new Memory(bytes.take(length)), ends(1).toLong, null).end
+    assert(found(bytes.length) == bytes.length && found(ends(3)) == ends(3))
+    assert(found(ends(18) + 3) == ends(18))
+    assert(found(ends(4)) == ends(3) && found(ends(5) + 3) == ends(3) && found(ends(5)) == ends(5))
+  }
+
   test("other files are not followed") {
     val out = new ByteArrayOutputStream
     val zip = new GZIPOutputStream(out)
