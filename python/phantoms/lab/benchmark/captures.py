@@ -103,24 +103,23 @@ def _number(text: str) -> int:
     return int(found.group().replace(",", "")) if found else 0
 
 
+_LEAVING = {"PhantomsMerge": "entries received", "BatchScan": "number of output rows", "Scan": "number of output rows"}
+"""Operators, by how their names begin, and the metric that says what the map side's first ones handed on."""
+
+
 def leaving_rows(spark: SparkSession) -> int:
     """Rows that left the map side's first operators in the last execution: readers, or the plugin's tables."""
     spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
     store: Any = spark._jsparkSession.sharedState().statusStore()
     execution = store.executionsList().last().executionId()
     values, nodes = store.executionMetrics(execution), store.planGraph(execution).allNodes()
-    sent: dict[str, int] = {}
-    for i in range(nodes.size()):
-        node = nodes.apply(i)
-        kind = "plugin" if node.name().startswith("PhantomsExchange") else "scan"
-        wanted = {"plugin": "records written", "scan": "number of output rows"}[kind]
-        if kind == "scan" and not node.name().startswith(("BatchScan", "Scan")):
-            continue
-        for m in range(node.metrics().size()):
-            metric = node.metrics().apply(m)
-            if metric.name().endswith(wanted) and values.contains(metric.accumulatorId()):
-                sent[kind] = sent.get(kind, 0) + _number(values.apply(metric.accumulatorId()))
-    return sent.get("plugin", sent.get("scan", 0))
+    sent = dict.fromkeys(_LEAVING, 0)
+    for node in (nodes.apply(i) for i in range(nodes.size())):
+        kind = next((k for k in _LEAVING if node.name().startswith(k)), None)
+        for metric in (node.metrics().apply(m) for m in range(node.metrics().size())):
+            if kind is not None and metric.name() == _LEAVING[kind] and values.contains(metric.accumulatorId()):
+                sent[kind] += _number(values.apply(metric.accumulatorId()))
+    return sent["PhantomsMerge"] or sent["BatchScan"] + sent["Scan"]
 
 
 def _answer(df: DataFrame) -> tuple[int, int]:

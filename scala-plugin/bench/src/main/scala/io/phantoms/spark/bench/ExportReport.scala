@@ -49,7 +49,10 @@ object ExportReport {
     rates.foreach { case (name, rate) => println(f"$name%-20s $rate%7.1f million records/s") }
     args.headOption.foreach { out =>
       val rows = rates.map { case (name, rate) => f"""    {"case": "$name", "million_per_second": $rate%.2f}""" }
-      val _ = Files.writeString(Paths.get(out), rows.mkString("{\n  \"name\": \"exports\",\n  \"cases\": [\n", ",\n", "\n  ]\n}\n"))
+      val _ = Files.writeString(
+        Paths.get(out),
+        rows.mkString("{\n  \"name\": \"exports\",\n  \"cases\": [\n", ",\n", "\n  ]\n}\n")
+      )
     }
   }
 
@@ -110,14 +113,35 @@ object ExportReport {
 
   /** The fields of v5 by a template that every hundredth datagram repeats. */
   private def templated(version: Int): Array[Byte] = {
-    val fields = Seq(8 -> 4, 12 -> 4, 15 -> 4, 10 -> 2, 14 -> 2, 2 -> 4, 1 -> 4, 22 -> 4, 21 -> 4, 7 -> 2, 11 -> 2, 210 -> 1,
-      6 -> 1, 4 -> 1, 5 -> 1, 16 -> 2, 17 -> 2, 9 -> 1, 13 -> 1, 210 -> 2)
+    val fields = Seq(
+      8 -> 4,
+      12 -> 4,
+      15 -> 4,
+      10 -> 2,
+      14 -> 2,
+      2 -> 4,
+      1 -> 4,
+      22 -> 4,
+      21 -> 4,
+      7 -> 2,
+      11 -> 2,
+      210 -> 1,
+      6 -> 1,
+      4 -> 1,
+      5 -> 1,
+      16 -> 2,
+      17 -> 2,
+      9 -> 1,
+      13 -> 1,
+      210 -> 2
+    )
     val random = new Random(1)
     val out = ByteBuffer.allocate(Records * 52)
     (0 until Records).grouped(PerDatagram).zipWithIndex.foreach { case (group, i) =>
       val template = if (i % 100 == 0) 8 + 4 * fields.size else 0
       val data = 4 + 48 * group.size
-      if (version == 9) out.putShort(9).putShort(group.size.toShort).putInt(1000000).putInt(1767323045).putInt(i).putInt(1)
+      if (version == 9)
+        out.putShort(9).putShort(group.size.toShort).putInt(1000000).putInt(1767323045).putInt(i).putInt(1)
       else out.putShort(10).putShort((16 + template + data).toShort).putInt(1767323045).putInt(group.head).putInt(1)
       if (template > 0) {
         out.putShort(if (version == 9) 0 else 2).putShort(template.toShort).putShort(256).putShort(fields.size.toShort)

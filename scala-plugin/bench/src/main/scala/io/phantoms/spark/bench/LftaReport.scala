@@ -39,7 +39,10 @@ object LftaReport {
     val packets = args.drop(1).headOption.fold(2000000)(_.toInt)
     val folder = Files.createTempDirectory("phantoms-lfta-report")
     val spark = SparkSession.builder().master("local[1]").config("spark.ui.enabled", "false")
-      .config("spark.sql.shuffle.partitions", "1").config("spark.sql.extensions", "io.phantoms.spark.PhantomsExtensions")
+      .config(
+        "spark.sql.shuffle.partitions",
+        "1"
+      ).config("spark.sql.extensions", "io.phantoms.spark.PhantomsExtensions")
       .config("spark.phantoms.enabled", "false").getOrCreate()
     try {
       write(folder.resolve("a.pcap"), packets)
