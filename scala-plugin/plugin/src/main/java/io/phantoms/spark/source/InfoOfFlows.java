@@ -1,10 +1,9 @@
 package io.phantoms.spark.source;
 
 import io.phantoms.spark.source.export.Flows;
+import io.phantoms.spark.source.stream.Exporter;
 import io.phantoms.spark.source.wire.RecordSchema;
 import io.phantoms.spark.source.wire.WireRecord;
-import java.net.InetAddress;
-import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.LinkedHashMap;
@@ -67,12 +66,9 @@ final class InfoOfFlows {
   }
 
   private static String exporter(WireRecord flow) {
-    try {
-      byte[] address = flow.bytes(Flows.EXPORTER);
-      return address == null ? null : InetAddress.getByAddress(address).getHostAddress();
-    } catch (UnknownHostException e) {
-      throw new IllegalStateException("an address is of 4 or 16 bytes", e);
-    }
+    int length = flow.addressLength(Flows.EXPORTER);
+    long high = flow.addressHigh(Flows.EXPORTER);
+    return length == 0 ? null : new Exporter(high, flow.addressLow(Flows.EXPORTER), length).text();
   }
 
   /** Flow records of templates that are too many to be shown. */

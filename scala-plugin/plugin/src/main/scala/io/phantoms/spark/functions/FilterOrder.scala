@@ -65,12 +65,8 @@ private[spark] object FilterOrder extends PredicateHelper {
       keys: Seq[Expression],
       filters: Seq[Expression]
   ): Seq[Expression] =
-    if (!SQLConf.get.subexpressionEliminationEnabled || !isCompiled(functions, keys, filters)) Nil
-    else {
-      val all = new EquivalentExpressions
-      functions.foreach { case d: DeclarativeAggregate => d.updateExpressions.foreach(all.addExprTree(_)); case _ => }
-      all.getCommonSubexpressions
-    }
+    if (!isCompiled(functions, keys, filters)) Nil
+    else commonIn(functions.collect { case d: DeclarativeAggregate => d.updateExpressions }.flatten)
 
   /**
    * Likewise of an aggregate that hashes by a projection of its own, since a stage has no code for it: there FILTER clauses
@@ -83,19 +79,22 @@ private[spark] object FilterOrder extends PredicateHelper {
     val of = functions.map(_._1)
     val isCompiledApart = SQLConf.get.codegenFactoryMode != CodegenObjectFactoryMode.NO_CODEGEN && hashes(of) &&
       !isCompiled(of, keys, functions.flatMap(_._2))
-    if (!SQLConf.get.subexpressionEliminationEnabled || !isCompiledApart) Nil
+    if (!isCompiledApart) Nil
+    else commonIn(functions.collect { case (d: DeclarativeAggregate, filter) =>
+      d.updateExpressions.zip(d.aggBufferAttributes).map { case (update, buffer) =>
+        filter.fold(update)(If(_, update, buffer))
+      }
+    }.flatten)
+  }
+
+  /** What Spark takes out of expressions that it compiles together. */
+  private def commonIn(expressions: Seq[Expression]): Seq[Expression] =
+    if (!SQLConf.get.subexpressionEliminationEnabled) Nil
     else {
       val all = new EquivalentExpressions
-      functions.foreach {
-        case (d: DeclarativeAggregate, filter) =>
-          d.updateExpressions.zip(d.aggBufferAttributes).foreach { case (update, buffer) =>
-            all.addExprTree(filter.fold(update)(If(_, update, buffer)))
-          }
-        case _ =>
-      }
+      expressions.foreach(all.addExprTree(_))
       all.getCommonSubexpressions
     }
-  }
 
   /**
    * Whether Spark compiles an aggregate of these functions into the code of a stage: one that hashes, and neither reads nor

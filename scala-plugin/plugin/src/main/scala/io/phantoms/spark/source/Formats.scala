@@ -53,15 +53,16 @@ private[source] object Formats {
   }
 
   private def isExport(supply: ByteSupply): Boolean = {
-    val _ = supply.ensure(HeadOfExport)
-    val n = math.min(HeadOfExport, supply.available)
-    val head = java.util.Arrays.copyOfRange(supply.buffer, supply.position, supply.position + n)
-    !CaptureFiles.recognises(head, n) && (ExportReader.recognises(head, n) || isOfNfdump(head))
+    val head = headOf(supply, HeadOfExport)
+    val n = head.length
+    !CaptureFiles.recognises(head, n) && (ExportReader.recognises(head, n) || ExportReader.isOfNfdump(head, n))
   }
 
-  /** nfdump's own files hold flows, too; the reader of exports says what to do about them. */
-  private def isOfNfdump(head: Array[Byte]): Boolean =
-    head.length >= 2 && Set(0xa50c, 0x0ca5)((head(0) & 0xff) << 8 | head(1) & 0xff)
+  /** The first bytes, as many as there are of so many; they are read again. */
+  private def headOf(supply: ByteSupply, bytes: Int): Array[Byte] = {
+    val _ = supply.ensure(bytes)
+    java.util.Arrays.copyOfRange(supply.buffer, supply.position, supply.position + math.min(bytes, supply.available))
+  }
 
   /** Parts of a file of about this many bytes. What a template says holds to the end of a file: flows have one part. */
   def splits(file: CaptureFile, records: Records, bytes: Long): Seq[Split] = records match {
@@ -104,10 +105,8 @@ private[source] object Formats {
   private def flows(file: CaptureFile, policy: Policy, wanted: Array[Boolean], ports: Set[Int]): RecordReader = {
     val supply = bytesOf(file)
     closedOnFailure(supply) {
-      val _ = supply.ensure(CaptureFiles.HEAD)
-      val n = math.min(CaptureFiles.HEAD, supply.available)
-      val head = java.util.Arrays.copyOfRange(supply.buffer, supply.position, supply.position + n)
-      if (!CaptureFiles.recognises(head, n))
+      val head = headOf(supply, CaptureFiles.HEAD)
+      if (!CaptureFiles.recognises(head, head.length))
         new CutExport(new ExportReader(file.path, new SupplyInput(supply), policy, wanted), supply, policy)
       else {
         supply.close()

@@ -36,6 +36,16 @@ private[source] final class LftaColumns(records: RecordSchema, options: LftaOpti
   /** How records give a column, found by its name. */
   def column(name: String): Option[RecordColumn] = find(name).map(_._2)
 
+  /** What a reader decodes for these columns: by field, and behind the last one whether it matters what is wrong with a record. */
+  def wanted(columns: Iterable[RecordColumn]): Array[Boolean] = {
+    val fields = records.fields.size
+    val wanted = new Array[Boolean](fields + 1)
+    columns.foreach(c => wanted(if (c.field < 0) fields else c.field) = true)
+    // What is left out, or is an error, must not hang on the columns that are read.
+    if (options.mode != Policy.PERMISSIVE) wanted(fields) = true
+    wanted
+  }
+
   private def find(name: String): Option[(StructField, RecordColumn)] = {
     val resolver = SQLConf.get.resolver
     (ofFields :+ problem).find { case (field, _) => resolver(field.name, name) }

@@ -7,7 +7,7 @@ import java.util.OptionalLong
 import scala.jdk.CollectionConverters._
 
 import io.phantoms.spark.source.read._
-import io.phantoms.spark.source.wire.{Policy, Split}
+import io.phantoms.spark.source.wire.Split
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
@@ -64,16 +64,9 @@ private[source] case class LftaScan(
   override def columnarSupportMode(): ColumnarSupportMode =
     if (inBatches) ColumnarSupportMode.SUPPORTED else ColumnarSupportMode.UNSUPPORTED
 
-  /** By field, and behind the last one whether it matters what is wrong with a record. */
   private def wanted: Array[Boolean] = {
-    val fields = records.schema.fields.size
-    val wanted = new Array[Boolean](fields + 1)
-    val ofConditions = conditions.flatMap(_._1.references.map(_.name)).flatMap(columns.column)
-    val ofAggregate = aggregate.toSeq.flatMap(_.names).flatMap(columns.column)
-    (readColumns ++ ofConditions ++ ofAggregate).foreach(c => wanted(if (c.field < 0) fields else c.field) = true)
-    // What is left out, or is an error, must not hang on the columns that are read.
-    if (options.mode != Policy.PERMISSIVE) wanted(fields) = true
-    wanted
+    val named = conditions.flatMap(_._1.references.map(_.name)) ++ aggregate.toSeq.flatMap(_.names)
+    columns.wanted(readColumns ++ named.flatMap(columns.column))
   }
 
   private def configuration = sparkSession.sessionState.newHadoopConfWithOptions(options.hadoop)

@@ -2,9 +2,8 @@ package io.phantoms.spark.source
 
 import java.util
 
-import io.phantoms.spark.source.read.{ReaderMetrics, RecordColumn}
+import io.phantoms.spark.source.read.ReaderMetrics
 import io.phantoms.spark.source.stream.{DatagramRing, PortReaderFactory, PortStream, UdpListener}
-import io.phantoms.spark.source.wire.Policy
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.catalog.{SupportsRead, TableCapability}
@@ -68,7 +67,7 @@ private final class PortScan(
   override def toMicroBatchStream(checkpoint: String): MicroBatchStream = {
     val forms = required.map(f => columns.column(f.name).get).toArray
     val ring = new DatagramRing(StreamOptions.ringBytes(options))
-    val factory = new PortReaderFactory(listen, forms, PortScan.wanted(forms, read.mode), read.mode)
+    val factory = new PortReaderFactory(listen, forms, columns.wanted(forms), read.mode)
     val context = SparkSession.active.sparkContext
     // A task has its datagrams in the message that starts it, and what exporters have said before besides.
     val message = context.getConf.getInt("spark.rpc.message.maxSize", PortScan.MessageMebibytes).toLong << 20
@@ -84,16 +83,4 @@ private object PortScan {
 
   /** Spark's own default. */
   private val MessageMebibytes = 128
-
-  /**
-   * By field, and behind the last one whether it matters what is wrong with a record: as the readers of files have
-   * it.
-   */
-  def wanted(columns: Array[RecordColumn], mode: Policy): Array[Boolean] = {
-    val fields = Records.Flows.schema.fields.size
-    val wanted = new Array[Boolean](fields + 1)
-    columns.foreach(c => wanted(if (c.field < 0) fields else c.field) = true)
-    if (mode != Policy.PERMISSIVE) wanted(fields) = true
-    wanted
-  }
 }

@@ -4,7 +4,7 @@ import java.nio.file.Files
 
 import scala.util.Random
 
-import io.phantoms.spark.TestSessions
+import io.phantoms.spark.{SessionConfs, TestSessions}
 
 import org.apache.spark.sql.{DataFrame, Row, SparkSession}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -25,7 +25,7 @@ object PlanCapture extends Rule[LogicalPlan] {
 }
 
 /** A session without the plugin in which detection can be called on the plans it would get. */
-trait DetectionTestSession extends BeforeAndAfterAll { this: Suite =>
+trait DetectionTestSession extends BeforeAndAfterAll with SessionConfs { this: Suite =>
   protected var spark: SparkSession = _
 
   override def beforeAll(): Unit = {
@@ -66,16 +66,6 @@ trait DetectionTestSession extends BeforeAndAfterAll { this: Suite =>
   /** Asks about each operator from the root down, as the rule does, until one is something to be shared. */
   protected def detectIn(plan: LogicalPlan): Option[Either[DeclineReason, Candidate]] =
     plan.collect { case p => Detector.detect(p, DetectionTestSession.limitAbove(plan, p)) }.flatten.headOption
-
-  protected def withConf[T](pairs: (String, String)*)(body: => T): T = {
-    val old = pairs.map { case (k, _) => k -> spark.conf.getOption(k) }
-    pairs.foreach { case (k, v) => spark.conf.set(k, v) }
-    try body
-    finally old.foreach {
-        case (k, Some(v)) => spark.conf.set(k, v)
-        case (k, None) => spark.conf.unset(k)
-      }
-  }
 }
 
 object DetectionTestSession {

@@ -2,7 +2,7 @@ package io.phantoms.spark.integration
 
 import java.nio.file.Files
 
-import io.phantoms.spark.{ApplicationMemory, PhantomsExtensions, TestSessions, Turns}
+import io.phantoms.spark.{ApplicationMemory, PhantomsExtensions, SessionConfs, TestSessions, Turns}
 import io.phantoms.spark.detect.{DetectionTestSession, WorkloadOracle}
 import io.phantoms.spark.physical.{LftaExec, SharedMerge, SharedMergeExec}
 
@@ -18,7 +18,8 @@ import org.scalatest.{Assertions, BeforeAndAfterAll, Suite}
  *
  * Views: `t` (300 rows of every type, few values, many NULLs) and `flows` (20000 rows in 4 files: ints, strings, decimals).
  */
-trait PluginSession extends BeforeAndAfterAll with Assertions with AdaptiveSparkPlanHelper { this: Suite =>
+trait PluginSession extends BeforeAndAfterAll with Assertions with AdaptiveSparkPlanHelper with SessionConfs {
+  this: Suite =>
   protected var spark: SparkSession = _
   protected lazy val folder: String = Files.createTempDirectory("phantoms-integration").toString
 
@@ -47,16 +48,6 @@ trait PluginSession extends BeforeAndAfterAll with Assertions with AdaptiveSpark
   override def afterAll(): Unit =
     try TestSessions.end(spark)
     finally super.afterAll()
-
-  protected def withConf[T](pairs: (String, String)*)(body: => T): T = {
-    val old = pairs.map { case (k, _) => k -> spark.conf.getOption(k) }
-    pairs.foreach { case (k, v) => spark.conf.set(k, v) }
-    try body
-    finally old.foreach {
-        case (k, Some(v)) => spark.conf.set(k, v)
-        case (k, None) => spark.conf.unset(k)
-      }
-  }
 
   // What Spark's own rules do to a plan needs no check here.
   protected def plain[T](body: => T): T =

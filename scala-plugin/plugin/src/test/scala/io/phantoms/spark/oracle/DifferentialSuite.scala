@@ -1,6 +1,6 @@
 package io.phantoms.spark.oracle
 
-import io.phantoms.spark.{PhantomsExtensions, TestSessions}
+import io.phantoms.spark.{PhantomsExtensions, SessionConfs, TestSessions}
 import io.phantoms.spark.conf.PhantomsConf
 import io.phantoms.spark.decide.Declined
 import io.phantoms.spark.explain.Explanations
@@ -15,7 +15,7 @@ import org.scalatest.Assertions
  * A check passes only if the plan that ran has the shared operators (or, for [[checkDeclined]], has none and says why):
  * a plugin that does nothing fails it.
  */
-trait DifferentialSuite extends BeforeAndAfterAll with Assertions { this: Suite =>
+trait DifferentialSuite extends BeforeAndAfterAll with Assertions with SessionConfs { this: Suite =>
   protected var spark: SparkSession = _
 
   /** What `spark.sql.extensions` is set to. */
@@ -47,16 +47,6 @@ trait DifferentialSuite extends BeforeAndAfterAll with Assertions { this: Suite 
   override def afterAll(): Unit =
     try TestSessions.end(spark)
     finally super.afterAll()
-
-  protected def withConf[T](pairs: (String, String)*)(body: => T): T = {
-    val old = pairs.map { case (k, _) => k -> spark.conf.getOption(k) }
-    pairs.foreach { case (k, v) => spark.conf.set(k, v) }
-    try body
-    finally old.foreach {
-        case (k, Some(v)) => spark.conf.set(k, v)
-        case (k, None) => spark.conf.unset(k)
-      }
-  }
 
   /** The query without the plugin. */
   protected def plain(build: => DataFrame): Outcome = {

@@ -2,7 +2,7 @@ package io.phantoms.spark.source
 
 import java.nio.file.{Files, Path}
 
-import io.phantoms.spark.{PhantomsExtensions, TestSessions}
+import io.phantoms.spark.{PhantomsExtensions, SessionConfs, TestSessions}
 import io.phantoms.spark.detect.WorkloadOracle
 
 import org.apache.spark.sql.Row
@@ -15,7 +15,8 @@ import org.scalatest.{Assertions, BeforeAndAfterAll, Suite}
  * A session with the functions but without sharing, a capture in a few files, and comparisons of queries over the source
  * with the same over the rows that it gave.
  */
-trait LftaSession extends BeforeAndAfterAll with Assertions with AdaptiveSparkPlanHelper { this: Suite =>
+trait LftaSession extends BeforeAndAfterAll with Assertions with AdaptiveSparkPlanHelper with SessionConfs {
+  this: Suite =>
   protected var spark: SparkSession = _
   protected lazy val folder: Path = Files.createTempDirectory("phantoms-lfta")
 
@@ -35,16 +36,6 @@ trait LftaSession extends BeforeAndAfterAll with Assertions with AdaptiveSparkPl
   override def afterAll(): Unit =
     try TestSessions.end(spark)
     finally super.afterAll()
-
-  protected def withConf[T](pairs: (String, String)*)(body: => T): T = {
-    val old = pairs.map { case (k, _) => k -> spark.conf.getOption(k) }
-    pairs.foreach { case (k, v) => spark.conf.set(k, v) }
-    try body
-    finally old.foreach {
-        case (k, Some(v)) => spark.conf.set(k, v)
-        case (k, None) => spark.conf.unset(k)
-      }
-  }
 
   protected def read(path: String, options: (String, String)*): DataFrame =
     spark.read.format("lfta").options(options.toMap).load(path).asInstanceOf[DataFrame]

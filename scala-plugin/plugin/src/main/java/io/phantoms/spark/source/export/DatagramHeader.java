@@ -2,6 +2,8 @@ package io.phantoms.spark.source.export;
 
 import java.io.Serializable;
 
+import io.phantoms.spark.source.wire.Bytes;
+
 /**
  * What the header of a datagram says of all its records.
  *

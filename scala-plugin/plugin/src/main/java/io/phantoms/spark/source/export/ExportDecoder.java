@@ -5,6 +5,7 @@ import java.util.Arrays;
 
 import io.phantoms.spark.source.export.WaitingSets.Account;
 import io.phantoms.spark.source.export.WaitingSets.WaitingSet;
+import io.phantoms.spark.source.wire.Bytes;
 import io.phantoms.spark.source.wire.Policy;
 import io.phantoms.spark.source.wire.WireCounters;
 import io.phantoms.spark.source.wire.WireException;

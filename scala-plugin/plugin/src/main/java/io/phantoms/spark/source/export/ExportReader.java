@@ -47,6 +47,11 @@ public final class ExportReader implements RecordReader {
     return Framing.recognises(head, n);
   }
 
+  /** Whether it is one of nfdump's own: these hold flows, too, and are refused with what to do about them. */
+  public static boolean isOfNfdump(byte[] head, int n) {
+    return FileDatagrams.isOfNfdump(head, n);
+  }
+
   @Override
   public boolean next() throws IOException {
     while (!decoder.nextFlow()) {

@@ -3,6 +3,7 @@ package io.phantoms.spark.source.export;
 import java.io.IOException;
 import java.io.InputStream;
 
+import io.phantoms.spark.source.wire.Bytes;
 import io.phantoms.spark.source.wire.WireCounters;
 import io.phantoms.spark.source.wire.WireException;
 
@@ -58,13 +59,18 @@ final class FileDatagrams implements DatagramSource {
     if (limit == 0 || Framing.recognises(buffer, limit)) {
       return;
     }
-    int magic = limit < 2 ? 0 : Bytes.u16(buffer, 0);
-    if (magic == NFDUMP || magic == NFDUMP_SWAPPED) {
+    if (isOfNfdump(buffer, limit)) {
       throw new WireException(name, 0, "this is nfdump's own format",
           "Export it with nfdump -o csv and read that, or read the datagrams that nfcapd received");
     }
     throw new WireException(name, 0, "no datagrams of NetFlow v5, v9 or IPFIX: the file begins with "
         + Bytes.hex(buffer, 0, Math.min(limit, 8)), "Leave the file out, or check how it was written");
+  }
+
+  /** Whether a file that begins with these bytes is one of nfdump's own. */
+  static boolean isOfNfdump(byte[] head, int n) {
+    int magic = n < 2 ? 0 : Bytes.u16(head, 0);
+    return magic == NFDUMP || magic == NFDUMP_SWAPPED;
   }
 
   /** Looks for the next datagram, and makes a problem of what lies before it. */

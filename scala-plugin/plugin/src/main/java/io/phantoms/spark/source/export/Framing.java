@@ -1,5 +1,7 @@
 package io.phantoms.spark.source.export;
 
+import io.phantoms.spark.source.wire.Bytes;
+
 /**
  * Where datagrams end that follow each other without anything between them.
  *

@@ -3,6 +3,7 @@ package io.phantoms.spark.source.export;
 import java.util.Arrays;
 
 import io.phantoms.spark.source.export.Kind.Register;
+import io.phantoms.spark.source.wire.Bytes;
 import io.phantoms.spark.source.wire.FieldKind;
 
 /** Makes the values of a record from its bytes, by its template. */

@@ -4,6 +4,8 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.stream.IntStream;
 
+import io.phantoms.spark.source.wire.Bytes;
+
 /**
  * What the fields of a record are, and what is done with each. Fields of length 0 are not among them: they never have a
  * value.

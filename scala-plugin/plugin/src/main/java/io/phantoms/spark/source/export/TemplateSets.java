@@ -3,6 +3,8 @@ package io.phantoms.spark.source.export;
 import java.util.Arrays;
 import java.util.function.IntConsumer;
 
+import io.phantoms.spark.source.wire.Bytes;
+
 /** Reads sets of templates: v9's of RFC 3954, whose options have lengths in bytes, and IPFIX's of RFC 7011. */
 final class TemplateSets {
   private static final int FIRST_ID = 256;
