@@ -14,12 +14,12 @@ import re
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from phantoms import lfta
+from phantoms.lab.benchmark.answers import fingerprint, fingerprint_sql
 from phantoms.lab.benchmark.session import noop, open_session, require_repeat, require_shared, settle, switch
 from phantoms.lab.data import ensure
 from phantoms.lab.reports import NFC22, SMAP4, Workload, union
@@ -30,24 +30,8 @@ if TYPE_CHECKING:
 PACKETS = 10_000_000
 FLOWS = 3_000_000
 
-_CHECK = "count(*) AS n, sum(hash(*)) AS h"
-
-
-@dataclass(frozen=True)
-class Form:
-    """A way to answer a workload; names that begin with ``plugin_`` have the plugin on."""
-
-    name: str
-    query: Callable[[], DataFrame]
-
-
-def _parquet(spark: SparkSession, df: DataFrame, name: str) -> str:
-    """Write the rows of a source once as Parquet, and name a view of them."""
-    # Whoever writes it deletes it: what is decoded may change from one commit to the next.
-    folder = Path(tempfile.mkdtemp(prefix="phantoms-")) / name
-    df.write.parquet(str(folder))
-    spark.read.parquet(str(folder)).createOrReplaceTempView(name)
-    return name
+Forms = dict[str, str]
+"""Ways to answer a workload, by name, as SQL: names that begin with ``plugin_`` have the plugin on."""
 
 
 def _view(df: DataFrame, name: str) -> str:
@@ -55,46 +39,44 @@ def _view(df: DataFrame, name: str) -> str:
     return name
 
 
-def smap4_forms(spark: SparkSession, capture: Path) -> list[Form]:
+def _parquet(spark: SparkSession, df: DataFrame, folder: Path, name: str) -> str:
+    """Write the rows of a source as Parquet, and name a view of them."""
+    df.write.parquet(str(folder / name))
+    return _view(spark.read.parquet(str(folder / name)), name)
+
+
+def _columns(workload: Workload, view: str) -> str:
+    return f"SELECT {', '.join(workload.columns)} FROM {view}"
+
+
+def smap4_forms(spark: SparkSession, capture: Path, folder: Path) -> Forms:
     """The forms of SMAP's query set; ``length`` is that of the frame."""
-    read = lfta.read(spark, capture, addresses="int")
-    rows = lfta.read(spark, capture, addresses="int", push_down_aggregate=False)
-    columns = [*SMAP4.keys, "length"]
-    parquet = _parquet(spark, read.select(columns), "packets_parquet")
-    tables, plain = _view(read, "packets_tables"), _view(rows, "packets_rows")
-
-    def reports(view: str) -> Callable[[], DataFrame]:
-        return lambda: spark.sql(union(SMAP4, view))
-
-    return [
-        Form("plugin_lfta", reports(tables)),
-        Form("lfta_tables", reports(tables)),
-        Form("lfta_rows", reports(plain)),
-        Form("parquet", reports(parquet)),
-        Form("plugin_parquet", reports(parquet)),
-        Form("decoding", lambda: rows.select(columns)),
-    ]
+    tables = _view(lfta.read(spark, capture, addresses="int"), "packets_tables")
+    rows = _view(lfta.read(spark, capture, addresses="int", push_down_aggregate=False), "packets_rows")
+    parquet = _parquet(spark, spark.sql(_columns(SMAP4, rows)), folder, "packets_parquet")
+    return {
+        "plugin_lfta": union(SMAP4, tables),
+        "lfta_tables": union(SMAP4, tables),
+        "lfta_rows": union(SMAP4, rows),
+        "parquet": union(SMAP4, parquet),
+        "plugin_parquet": union(SMAP4, parquet),
+        "decoding": _columns(SMAP4, rows),
+    }
 
 
-def nfc22_forms(spark: SparkSession, capture: Path, export: Path) -> list[Form]:
+def nfc22_forms(spark: SparkSession, capture: Path, export: Path, folder: Path) -> Forms:
     """The forms of the 22 reports."""
-    columns = list(NFC22.columns)
-    captured = lfta.read(spark, capture, records="flows", addresses="int")
-    exported = lfta.read(spark, export, addresses="int")
-    parquet = _parquet(spark, captured.select(columns), "flows_parquet")
-    in_capture, in_export = _view(captured, "flows_capture"), _view(exported, "flows_export")
-
-    def reports(view: str) -> Callable[[], DataFrame]:
-        return lambda: spark.sql(union(NFC22, view))
-
-    return [
-        Form("plugin_capture", reports(in_capture)),
-        Form("plugin_export", reports(in_export)),
-        Form("plugin_parquet", reports(parquet)),
-        Form("parquet", reports(parquet)),
-        Form("decoding", lambda: captured.select(columns)),
-        Form("decoding_export", lambda: exported.select(columns)),
-    ]
+    captured = _view(lfta.read(spark, capture, records="flows", addresses="int"), "flows_capture")
+    exported = _view(lfta.read(spark, export, addresses="int"), "flows_export")
+    parquet = _parquet(spark, spark.sql(_columns(NFC22, captured)), folder, "flows_parquet")
+    return {
+        "plugin_capture": union(NFC22, captured),
+        "plugin_export": union(NFC22, exported),
+        "plugin_parquet": union(NFC22, parquet),
+        "parquet": union(NFC22, parquet),
+        "decoding": _columns(NFC22, captured),
+        "decoding_export": _columns(NFC22, exported),
+    }
 
 
 def _number(text: str) -> int:
@@ -122,37 +104,31 @@ def leaving_rows(spark: SparkSession) -> int:
     return sent["PhantomsMerge"] or sent["BatchScan"] + sent["Scan"]
 
 
-def _answer(df: DataFrame) -> tuple[int, int]:
-    row = df.selectExpr(*(f"CAST({c} AS STRING) AS {c}" for c in df.columns)).selectExpr(*_CHECK.split(", ")).first()
-    assert row is not None
-    return row["n"], row["h"]
-
-
-def measure(spark: SparkSession, name: str, forms: Sequence[Form], repeat: int) -> dict[str, Any]:
+def measure(spark: SparkSession, workload: Workload, forms: Forms, repeat: int) -> dict[str, Any]:
     """Every form, `repeat` times, in an order that alternates, after one run that checks its answer."""
-    answers = {}
-    for form in forms:
-        switch(spark, form.name)
-        if not form.name.startswith("decoding"):
-            answers[form.name] = _answer(form.query())
-        if form.name.startswith("plugin_"):
-            require_shared(spark, f"{name}, {form.name}")
-    seconds: dict[str, list[float]] = {form.name: [] for form in forms}
+    answers = []
+    for form, sql in forms.items():
+        switch(spark, form)
+        if not form.startswith("decoding"):
+            answers.append(fingerprint(spark.sql(fingerprint_sql(workload, sql)).collect()))
+        if form.startswith("plugin_"):
+            require_shared(spark, f"{workload.name}, {form}")
+    seconds: dict[str, list[float]] = {form: [] for form in forms}
     rows = {}
     for turn in range(-1, repeat):
         for form in forms if turn % 2 else reversed(forms):
-            switch(spark, form.name)
+            switch(spark, form)
             settle(spark)
             start = time.perf_counter()
-            noop(form.query())
+            noop(spark.sql(forms[form]))
             taken = time.perf_counter() - start
-            rows[form.name] = leaving_rows(spark)
+            rows[form] = leaving_rows(spark)
             if turn >= 0:
-                seconds[form.name].append(taken)
+                seconds[form].append(taken)
     return {
-        "name": name,
+        "name": workload.name,
         "repeat": repeat,
-        "answers_equal": len(set(answers.values())) == 1,
+        "answers_equal": all(a == answers[0] for a in answers),
         "times": {form: statistics.median(taken) for form, taken in seconds.items()},
         "leaving_rows": rows,
     }
@@ -189,15 +165,13 @@ def run(spark: SparkSession, packets: int, flows: int, repeat: int) -> list[dict
         Per workload ``name``, ``answers_equal``, median seconds and rows that leave the map side by form, and ratios.
     """
     require_repeat(repeat)
-    found = []
-    forms: Callable[[], list[Form]]
-    for workload, rows, forms in (
-        (SMAP4, packets, lambda: smap4_forms(spark, ensure("capture", packets))),
-        (NFC22, flows, lambda: nfc22_forms(spark, ensure("export-capture", flows), ensure("export", flows))),
-    ):
-        result = measure(spark, workload.name, forms(), repeat)
-        found.append({**result, "rows": rows, "ratios": _ratios(result, workload)})
-    return found
+    with tempfile.TemporaryDirectory(prefix="phantoms-") as name:
+        folder = Path(name)
+        smap4 = smap4_forms(spark, ensure("capture", packets), folder)
+        found = [(SMAP4, packets, measure(spark, SMAP4, smap4, repeat))]
+        nfc22 = nfc22_forms(spark, ensure("export-capture", flows), ensure("export", flows), folder)
+        found.append((NFC22, flows, measure(spark, NFC22, nfc22, repeat)))
+    return [{**result, "rows": rows, "ratios": _ratios(result, workload)} for workload, rows, result in found]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
