@@ -43,7 +43,12 @@ object TestSessions {
     // Of the confs, the builder reads this one from the context alone.
     val named = ofSession.get(Extensions).toSeq.flatMap(_.split(',')).map(newExtensions)
     val builder = AnySession.builder().withExtensions(e => (named :+ extensions).foreach(_(e)))
-    (Map("spark.sql.warehouse.dir" -> Files.createTempDirectory("phantoms-warehouse").toString) ++ ofSession)
+    // Spark's own suites leave the JVM in another zone than they find it in.
+    val ofSuites = Map(
+      "spark.sql.warehouse.dir" -> Files.createTempDirectory("phantoms-warehouse").toString,
+      "spark.sql.session.timeZone" -> "UTC"
+    )
+    (ofSuites ++ ofSession)
       .foreach { case (k, v) => builder.config(k, v) }
     val session = builder.getOrCreate().asInstanceOf[SparkSession]
     assert(session.sparkContext eq context, "a session of another context was still there")
