@@ -6,7 +6,7 @@ import io.phantoms.spark.decide.VersionGuard
 import io.phantoms.spark.physical.{AbsorbProjectFilter, PhantomsStrategy}
 import io.phantoms.spark.rewrite.{PhantomsRule, Sharing}
 import io.phantoms.spark.shims.BuildInfo
-import io.phantoms.spark.source.CountOfConstants
+import io.phantoms.spark.source.{CountOfConstants, StreamedGroups}
 import io.phantoms.spark.source.ip.IpFunctions
 
 import org.apache.spark.sql.SparkSessionExtensions
@@ -44,6 +44,11 @@ class PhantomsExtensions private[spark] (sharing: Sharing, build: BuildInfo = Bu
     extensions.injectColumnar(_ =>
       new ColumnarRule {
         override def preColumnarTransitions: Rule[SparkPlan] = AbsorbProjectFilter
+      }
+    )
+    extensions.injectColumnar(_ =>
+      new ColumnarRule {
+        override def preColumnarTransitions: Rule[SparkPlan] = StreamedGroups
       }
     )
     SqlFunctions.all.foreach(extensions.injectTableFunction)

@@ -162,6 +162,10 @@ object SlidingWindows {
     }
   }
 
+  /** Whether a condition says that a row is in its window, or a part of that. */
+  def isMembership(w: Windows, copied: AttributeMap[Expression], condition: Expression): Boolean =
+    membershipOf(w, copied, condition).isDefined
+
   /** The windows of an Expand, if that is what it computes. */
   def windows(expand: Expand): Option[Windows] = {
     val columns = expand.output.indices

@@ -28,7 +28,7 @@ import org.apache.spark.sql.types.{LongType, TimestampType}
  * windows several of them have a slice in common, minutes feed hours and days, and windows that overlap are made up of
  * the same slices.
  */
-private[detect] object TumblingWindows {
+private[spark] object TumblingWindows {
   import SlidingWindows.Windows
 
   /**
@@ -93,13 +93,20 @@ private[detect] object TumblingWindows {
   }
 
   private def tumbling(column: Alias, child: LogicalPlan): Option[Tumbling] = {
-    val found = column.child match {
-      case t: TruncTimestamp => truncated(column.toAttribute, t)
-      case e =>
-        SlidingWindows.tumbling(column.toAttribute, e).map(w => Tumbling(w, SlidingWindows.onValue(w, _, _)))
-    }
-    found.filter(t => !t.windows.time.nullable || child.constraints.contains(IsNotNull(t.windows.time)))
+    windows(column.toAttribute, column.child).filter(t => !t.windows.time.nullable || child.constraints.contains(IsNotNull(t.windows.time)))
   }
+
+  private def windows(column: Attribute, value: Expression): Option[Tumbling] = value match {
+    case t: TruncTimestamp => truncated(column, t)
+    case e => SlidingWindows.tumbling(column, e).map(w => Tumbling(w, SlidingWindows.onValue(w, _, _)))
+  }
+
+  /** What an expression of a time is constant over: slices of so many microseconds, one of which begins at `start`. */
+  final case class Slices(time: Expression, width: Long, start: Long)
+
+  /** The slices of a window, of its begin or end, or of `date_trunc`; None of anything else. */
+  def slices(e: Expression): Option[Slices] =
+    windows(AttributeReference("window", e.dataType)(), e).map(_.windows).map(w => Slices(w.time, w.slide, w.start))
 
   /** Widths of what times are truncated to, microseconds. */
   private val Units: Map[String, Long] = {

@@ -4,7 +4,7 @@ import java.util.Locale
 
 import scala.jdk.CollectionConverters._
 
-import io.phantoms.spark.source.read.{Flush, SkippedFiles}
+import io.phantoms.spark.source.read.{Flush, ReaderTables, SkippedFiles}
 import io.phantoms.spark.source.table.TableKind
 import io.phantoms.spark.source.wire.Policy
 
@@ -38,7 +38,7 @@ object Addresses {
  * @param corruptColumn the name of the column that says what was wrong with a record
  * @param ports UDP ports to which flow exports are sent within captures
  * @param maxPartitionBytes None: as the session has it
- * @param tableBytes memory of a task's table
+ * @param tables what readers aggregate in
  * @param pushDownAggregate whether readers aggregate
  * @param columnar whether readers hand out batches of columns where they can
  * @param hadoop what is said to the file system
@@ -52,9 +52,7 @@ final case class LftaOptions(
     corruptColumn: String,
     ports: Set[Int],
     maxPartitionBytes: Option[Long],
-    tableBytes: Long,
-    tableKind: TableKind,
-    flush: Flush,
+    tables: ReaderTables,
     pushDownAggregate: Boolean,
     columnar: Boolean,
     skipped: SkippedFiles,
@@ -114,9 +112,11 @@ object LftaOptions {
       name("columnNameOfCorruptRecord", text("columnNameOfCorruptRecord")),
       ports(text("ports")),
       Option(options.get("maxPartitionBytes")).map(bytes("maxPartitionBytes", _)),
-      bytes("tables.memory", text("tables.memory")),
-      chosen("tables.kind", text("tables.kind"), TableKind.values.toSeq)(kindName),
-      chosen("flush", text("flush"), Flush.all)(_.name),
+      ReaderTables(
+        bytes("tables.memory", text("tables.memory")),
+        chosen("tables.kind", text("tables.kind"), TableKind.values.toSeq)(kindName),
+        chosen("flush", text("flush"), Flush.all)(_.name)
+      ),
       boolean("pushDownAggregate", text("pushDownAggregate")),
       boolean("columnar", text("columnar")),
       SkippedFiles(files.ignoreMissingFiles, files.ignoreCorruptFiles),

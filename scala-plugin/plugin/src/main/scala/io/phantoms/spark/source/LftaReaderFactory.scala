@@ -1,7 +1,7 @@
 package io.phantoms.spark.source
 
 import io.phantoms.spark.source.read._
-import io.phantoms.spark.source.table.ReaderTable
+import io.phantoms.spark.source.stream.GroupedRead
 import io.phantoms.spark.source.wire.{Policy, RecordReader}
 
 import org.apache.spark.broadcast.Broadcast
@@ -44,7 +44,7 @@ private[source] final case class LftaReaderFactory(
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] = {
     val read = recordsOf(partition)
     aggregate match {
-      case Some(a) => grouped(read, a)
+      case Some(a) => options.tables.reader(read, a.columns.map(GroupColumn.of).toArray, a.aggregates.toArray)
       case None => new RowReader(read, columns, schema, partitionColumns)
     }
   }
@@ -54,13 +54,14 @@ private[source] final case class LftaReaderFactory(
 
   private def recordsOf(partition: InputPartition): RecordFiles =
     new RecordFiles(partition.asInstanceOf[LftaPartition].parts, files, condition, limit, options.skipped)
+}
 
-  private def grouped(read: RecordFiles, a: PushedAggregate): GroupReader = {
-    val by = a.columns.toArray
-    val (keyWords, valueWords) = (RecordGroups.keyWords(by), RecordGroups.valueWords(a.aggregates.size))
-    val slots = if (by.isEmpty) 1 else ReaderTable.slotsIn(options.tableBytes, keyWords, valueWords)
-    val table = new ReaderTable(options.tableKind, slots, keyWords, valueWords)
-    new GroupReader(read, new RecordGroups(by, a.aggregates.toArray, table), table, options.flush, by.isEmpty)
+/** Makes readers of groups of a stream's files, where they run. */
+private[source] final case class GroupsOfFiles(files: OpensFiles, read: GroupedRead, options: LftaOptions)
+    extends PartitionReaderFactory {
+  override def createReader(partition: InputPartition): PartitionReader[InternalRow] = {
+    val parts = partition.asInstanceOf[LftaPartition].parts
+    read.reader(new RecordFiles(parts, files, null, Long.MaxValue, options.skipped), options.tables)
   }
 }
 

@@ -9,6 +9,7 @@ import scala.jdk.CollectionConverters._
 import io.phantoms.spark.source.read._
 import io.phantoms.spark.source.wire.Split
 
+import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeProjection}
@@ -156,9 +157,8 @@ private[source] case class LftaScan(
   }
 
   override def createReaderFactory(): PartitionReaderFactory = {
-    val conf = sparkSession.sparkContext.broadcast(new SerializableConfiguration(configuration))
     LftaReaderFactory(
-      OpenedFiles(conf, records, options.mode, wanted, options.ports),
+      opened(broadcastConf(), wanted),
       Option.when(conditions.nonEmpty)(conditions.map(_._2)).map {
         case Seq(one) => one
         case several => new Condition.All(new java.util.ArrayList(several.asJava))
@@ -172,6 +172,12 @@ private[source] case class LftaScan(
       inBatches
     )
   }
+
+  private[source] def broadcastConf(): Broadcast[SerializableConfiguration] =
+    sparkSession.sparkContext.broadcast(new SerializableConfiguration(configuration))
+
+  private[source] def opened(conf: Broadcast[SerializableConfiguration], wanted: Array[Boolean]): OpensFiles =
+    OpenedFiles(conf, records, options.mode, wanted, options.ports)
 
   override def supportedCustomMetrics(): Array[CustomMetric] = ReaderMetrics.all(aggregate.isDefined)
 

@@ -2,15 +2,16 @@ package io.phantoms.spark.source
 
 import java.util
 
-import io.phantoms.spark.source.read.ReaderMetrics
-import io.phantoms.spark.source.stream.{DatagramRing, PortReaderFactory, PortStream, UdpListener}
+import io.phantoms.spark.source.read.{ReaderMetrics, RecordColumn}
+import io.phantoms.spark.source.stream._
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.catalog.{SupportsRead, TableCapability}
 import org.apache.spark.sql.connector.metric.CustomMetric
-import org.apache.spark.sql.connector.read.{Batch, Scan, ScanBuilder, SupportsPushDownRequiredColumns}
+import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.{DataType, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** Flow exports that are sent to a UDP port of the driver: a stream only. */
@@ -64,16 +65,25 @@ private final class PortScan(
       s"A port can only be read as a stream, and listen is $listen: use spark.readStream, or give a path instead."
     )
 
+  private def resolver = SQLConf.get.resolver
+
   override def toMicroBatchStream(checkpoint: String): MicroBatchStream = {
     val forms = required.map(f => columns.column(f.name).get).toArray
     val ring = new DatagramRing(StreamOptions.ringBytes(options))
-    val factory = new PortReaderFactory(listen, forms, columns.wanted(forms), read.mode)
+    val readers = new StreamReaders {
+      override val rows = new PortReaderFactory(listen, forms, columns.wanted(forms), read.mode, None)
+      override def aggregate: Boolean = read.pushDownAggregate
+      override def column(name: String): Option[(RecordColumn, DataType)] =
+        required.find(f => resolver(f.name, name)).flatMap(f => columns.column(f.name).map(_ -> f.dataType))
+      override def groups(of: GroupedRead): PartitionReaderFactory =
+        new PortReaderFactory(listen, Array.empty, columns.wanted(of.columns), read.mode, Some(of -> read.tables))
+    }
     val context = SparkSession.active.sparkContext
     // A task has its datagrams in the message that starts it, and what exporters have said before besides.
     val message = context.getConf.getInt("spark.rpc.message.maxSize", PortScan.MessageMebibytes).toLong << 20
     val open = () => new UdpListener(StreamOptions.socket(listen), ring)
     val most = StreamOptions.maxDatagrams(options)
-    new PortStream(open, ring, factory, most, message / 2, context.defaultParallelism, listen)
+    new PortStream(open, ring, readers, most, message / 2, context.defaultParallelism, listen)
   }
 
   override def supportedCustomMetrics(): Array[CustomMetric] = ReaderMetrics.all(aggregates = false)

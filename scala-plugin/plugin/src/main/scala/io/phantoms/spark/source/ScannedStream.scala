@@ -4,7 +4,8 @@ import java.io.FileNotFoundException
 
 import scala.jdk.CollectionConverters._
 
-import io.phantoms.spark.source.stream.{ListedFile, StreamedFiles, TakenPart}
+import io.phantoms.spark.source.read.RecordColumn
+import io.phantoms.spark.source.stream.{GroupedRead, ListedFile, StreamReaders, StreamedFiles, TakenPart}
 import io.phantoms.spark.source.wire.{CaptureFile, Split}
 
 import org.apache.hadoop.conf.Configuration
@@ -13,6 +14,7 @@ import org.apache.spark.paths.SparkPath
 
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
 import org.apache.spark.sql.execution.datasources.InMemoryFileIndex
+import org.apache.spark.sql.types.DataType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /**
@@ -77,6 +79,25 @@ private[source] final class ScannedStream(scan: LftaScan, paths: Seq[String], op
 
   override def follows: Boolean = scan.records == Records.Packets
 
-  // One for all batches: it has a broadcast.
-  override lazy val readerFactory: PartitionReaderFactory = scan.createReaderFactory()
+  override lazy val readers: StreamReaders = new StreamReaders {
+    // One for all batches: it has a broadcast.
+    override lazy val rows: PartitionReaderFactory = scan.createReaderFactory()
+    private lazy val conf = scan.broadcastConf()
+
+    override def aggregate: Boolean = scan.options.pushDownAggregate
+
+    override def column(name: String): Option[(RecordColumn, DataType)] = {
+      val resolver = session.sessionState.conf.resolver
+      // Where a path has one of the same name, that counts.
+      if (partitionColumns.exists(p => resolver(p.name, name))) None
+      else
+        for {
+          field <- scan.dataSchema.find(f => resolver(f.name, name))
+          column <- scan.columns.column(field.name)
+        } yield column -> field.dataType
+    }
+
+    override def groups(read: GroupedRead): PartitionReaderFactory =
+      GroupsOfFiles(scan.opened(conf, scan.columns.wanted(read.columns)), read, scan.options)
+  }
 }

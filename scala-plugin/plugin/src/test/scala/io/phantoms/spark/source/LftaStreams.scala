@@ -28,9 +28,11 @@ trait LftaStreams extends LftaSession { this: Suite =>
   }
 
   /** A directory to be read and one for the checkpoint. */
-  protected final class Place {
-    val input: Path = Files.createTempDirectory("lfta-stream")
+  protected final class Place(val input: Path = Files.createTempDirectory("lfta-stream")) {
     val checkpoint: Path = Files.createTempDirectory("lfta-checkpoint")
+
+    /** The same files, for a query that has read none of them. */
+    def anew: Place = new Place(input)
 
     /** Files are written elsewhere and moved in, their last change a while ago. */
     def add(name: String, bytes: Array[Byte], secondsAgo: Long = 60): Path = {

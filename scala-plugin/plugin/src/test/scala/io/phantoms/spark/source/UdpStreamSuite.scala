@@ -3,13 +3,14 @@ package io.phantoms.spark.source
 import java.net.{DatagramPacket, DatagramSocket, InetAddress, InetSocketAddress}
 import java.nio.file.Files
 
-import io.phantoms.spark.TestSessions
+import io.phantoms.spark.{PhantomsExtensions, TestSessions}
 import io.phantoms.spark.source.`export`.Exports._
 
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.classic.DataFrame
-import org.apache.spark.sql.functions.{col, udf}
+import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryWrapper
+import org.apache.spark.sql.functions.{col, count, sum, udf}
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -24,7 +25,8 @@ class UdpStreamSuite extends AnyFunSuite with LftaStreams {
         "spark.sql.session.timeZone" -> "UTC",
         "spark.sql.streaming.noDataProgressEventInterval" -> "500"
       ),
-      master = "local[2,3]"
+      master = "local[2,3]",
+      extensions = new PhantomsExtensions
     )
 
   private def freePort(): Int = {
@@ -87,6 +89,33 @@ class UdpStreamSuite extends AnyFunSuite with LftaStreams {
     Seq(one, two).foreach(_.close())
     // The port is free again.
     new DatagramSocket(port, InetAddress.getByName("127.0.0.1")).close()
+  }
+
+  test("groups: readers hold tables, templates come with earlier batches, a task that fails sends its groups once") {
+    val (at, kept, port) = (new Place, new Kept, freePort())
+    val failsOnce = udf { (n: Long) =>
+      if (TaskContext.get().attemptNumber() == 0) throw new IllegalStateException("this attempt fails")
+      n
+    }
+    val grouped = listening(port, "tables.memory" -> "1").where("srcport < 60000").groupBy("srcport", "version")
+      .agg(count("*").as("n"), sum("octets").as("octets"))
+    val query = grouped.select(col("srcport"), col("version"), failsOnce(col("n")), col("octets"))
+      .writeStream.outputMode("complete").trigger(Trigger.ProcessingTime(0))
+      .option("checkpointLocation", at.checkpoint.toString).foreachBatch(kept.write _).start()
+    eventually("no trigger")(query.lastProgress != null || !query.isActive)
+    val sender = new Sender("127.0.0.1", port)
+    def seen: Seq[Row] = kept.batches.lastOption.fold(Seq.empty[Row])(_._2)
+    sender.send(v9(set(0, template(300, 7 -> 2, 1 -> 4)), set(300, u16(1), u32(100))))
+    eventually(s"$seen")(seen.nonEmpty)
+    sender.send(v9(set(300, u16(1), u32(20), u16(2), u32(3), u16(1), u32(1))), v9(set(300, u16(65000), u32(1))))
+    eventually(s"$seen")(seen.map(_.getLong(2)).sum == 4)
+    sameRows(seen, Seq(Row(1, 9, 3L, 121L), Row(2, 9, 1L, 3L)))
+    // Of the last batch that had data.
+    val last = query.asInstanceOf[StreamingQueryWrapper].streamingQuery.lastExecution.executedPlan
+    assert(collectWithSubqueries(last) { case g: StreamedGroupsExec => g }.size == 1)
+    query.stop()
+    sender.close()
+    assert(query.recentProgress.map(_.numInputRows).sum == 5)
   }
 
   test("a ring that is full drops, and tells") {

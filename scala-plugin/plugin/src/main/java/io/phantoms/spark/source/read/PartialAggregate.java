@@ -13,6 +13,8 @@ public record PartialAggregate(Function function, RecordColumn column) implement
   public enum Function {
     COUNT,
     SUM,
+    /** SUM of INTs whose parts a DOUBLE holds exactly. */
+    EXACT_SUM,
     MIN,
     MAX
   }

@@ -12,7 +12,7 @@ import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter;
  * address, one of a number. What is known of a group is a word that says which aggregates have a value, then those.
  *
  * <p>A sum never overflows: a group whose sum would leaves, and begins again from nothing. So the parts add up to what the
- * numbers do, by the rules of whoever adds them up.
+ * numbers do, by the rules of whoever adds them up. Sums for averages leave before a DOUBLE could not hold them exactly.
  */
 public final class RecordGroups {
   /** The most columns that a key has room for. */
@@ -25,6 +25,10 @@ public final class RecordGroups {
   private static final long VALUE = 1;
   private static final long IPV6 = 2;
 
+  // The largest number up to which a DOUBLE holds all whole ones.
+  private static final long EXACT = 1L << 53;
+
+  private final GroupColumn[] columns;
   private final ColumnForm[] forms;
   private final int[] fields;
   private final PartialAggregate[] aggregates;
@@ -39,9 +43,11 @@ public final class RecordGroups {
    * @param columns grouping columns: numbers and addresses
    * @param table with as many words as these have
    */
-  public RecordGroups(RecordColumn[] columns, PartialAggregate[] aggregates, ReaderTable table) {
-    this.forms = RecordColumn.forms(columns);
-    this.fields = RecordColumn.fields(columns);
+  public RecordGroups(GroupColumn[] columns, PartialAggregate[] aggregates, ReaderTable table) {
+    RecordColumn[] read = GroupColumn.columns(columns);
+    this.columns = columns.clone();
+    this.forms = RecordColumn.forms(read);
+    this.fields = RecordColumn.fields(read);
     this.aggregates = aggregates.clone();
     this.table = table;
     this.key = new long[keyWords(columns)];
@@ -64,10 +70,10 @@ public final class RecordGroups {
   }
 
   /** Words of a key of these columns. */
-  public static int keyWords(RecordColumn[] columns) {
+  public static int keyWords(GroupColumn[] columns) {
     int words = 1;
-    for (RecordColumn column : columns) {
-      words += isWide(column.form()) ? 2 : 1;
+    for (GroupColumn column : columns) {
+      words += isWide(column.column().form()) ? 2 : 1;
     }
     return words;
   }
@@ -103,6 +109,7 @@ public final class RecordGroups {
           words[word]++;
           break;
         case SUM:
+        case EXACT_SUM:
           words[word] += Condition.Compared.value(column, record);
           break;
         case MIN:
@@ -138,7 +145,7 @@ public final class RecordGroups {
         key[word++] = known == IPV6 ? record.addressHigh(field) : 0;
         key[word++] = known == 0 ? 0 : record.addressLow(field);
       } else {
-        key[word++] = known == 0 ? 0 : record.number(field);
+        key[word++] = known == 0 ? 0 : columns[i].slice(record.number(field));
       }
       header = header << 2 | known;
     }
@@ -147,15 +154,15 @@ public final class RecordGroups {
 
   private boolean overflows(WireRecord record, long[] words, int at) {
     for (int i = 0; i < aggregates.length; i++) {
-      if (aggregates[i].function() == PartialAggregate.Function.SUM) {
-        RecordColumn column = aggregates[i].column();
-        if (!column.isNull(record)) {
-          long sum = words[at + 1 + i];
-          long value = Condition.Compared.value(column, record);
-          long next = sum + value;
-          if (((sum ^ next) & (value ^ next)) < 0) {
-            return true;
-          }
+      PartialAggregate aggregate = aggregates[i];
+      boolean exact = aggregate.function() == PartialAggregate.Function.EXACT_SUM;
+      if ((exact || aggregate.function() == PartialAggregate.Function.SUM) && !aggregate.column().isNull(record)) {
+        long sum = words[at + 1 + i];
+        long value = Condition.Compared.value(aggregate.column(), record);
+        long next = sum + value;
+        boolean over = exact ? next > EXACT || next < -EXACT : ((sum ^ next) & (value ^ next)) < 0;
+        if (over) {
+          return true;
         }
       }
     }
@@ -205,6 +212,7 @@ public final class RecordGroups {
         writer.write(i, value);
         break;
       case SUM:
+      case EXACT_SUM:
         writeKnown(i, known, value, false);
         break;
       default:

@@ -11,9 +11,9 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.{ColumnVector, ColumnarBatch}
 
 /** Closes the files of a task and tells what was counted in them. */
-private[source] abstract class FilesReader[T](files: RecordFiles) extends PartitionReader[T] {
-  override def currentMetricsValues(): Array[CustomTaskMetric] = ReaderMetrics.of(files.counters, table.orNull)
-  override def close(): Unit = files.close()
+private[source] abstract class FilesReader[T](records: TaskRecords) extends PartitionReader[T] {
+  override def currentMetricsValues(): Array[CustomTaskMetric] = ReaderMetrics.of(records.counters, table.orNull)
+  override def close(): Unit = records.close()
 
   protected def table: Option[ReaderTable] = None
 }
@@ -78,80 +78,4 @@ private[source] final class BatchReader(
   override def close(): Unit =
     try batch.close()
     finally super.close()
-}
-
-/** When groups leave the table that no other group sends away. */
-sealed abstract class Flush(val name: String) extends Serializable
-
-object Flush {
-
-  /** At the end of a task's input. */
-  case object End extends Flush("end")
-
-  /** At the end of each file, all of them. */
-  case object Eager extends Flush("eager")
-
-  /** After the end of each file, one with each record of the next. */
-  case object Lazy extends Flush("lazy")
-
-  val all: Seq[Flush] = Seq(End, Eager, Lazy)
-}
-
-/**
- * Groups of records: the rows are those that leave the table of the reader, the same group several times. An epoch of the
- * table is a file.
- *
- * @param whole whether there are no grouping columns: one row at least
- */
-private[source] final class GroupReader(
-    files: RecordFiles,
-    groups: RecordGroups,
-    held: ReaderTable,
-    flush: Flush,
-    whole: Boolean
-) extends FilesReader[InternalRow](files) {
-  private var epoch = 0
-  private var waiting = false // the record that files stand at is yet to be added
-  private var aging = false // old groups leave before others become old
-  private var ended = false
-  if (whole) groups.addNothing()
-
-  override protected def table: Option[ReaderTable] = Some(held)
-
-  override def next(): Boolean = {
-    while (!held.nextEvicted()) {
-      if (ended) return false
-      step()
-    }
-    true
-  }
-
-  private def step(): Unit =
-    if (aging) {
-      aging = false
-      held.age()
-    } else if (waiting) {
-      waiting = false
-      groups.add(files.record)
-    } else if (files.next()) {
-      if (epoch != files.ordinal) newFile() else groups.add(files.record)
-    } else if (held.hasOld) held.sweep()
-    else {
-      ended = true
-      held.flush()
-    }
-
-  private def newFile(): Unit = {
-    if (epoch > 0) flush match {
-      case Flush.End =>
-      case Flush.Eager => held.flush()
-      case Flush.Lazy =>
-        held.sweep()
-        aging = true
-    }
-    epoch = files.ordinal
-    waiting = true
-  }
-
-  override def get(): InternalRow = groups.evicted()
 }

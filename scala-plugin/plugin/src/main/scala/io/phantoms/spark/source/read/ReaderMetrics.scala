@@ -40,7 +40,15 @@ private[spark] object ReaderMetrics {
 
   /** @param aggregates whether the readers have tables */
   def all(aggregates: Boolean): Array[CustomMetric] =
-    (ofFiles.map(_._1) ++ (if (aggregates) ofTable.map(_._1) else Nil)).toArray
+    (ofFiles.map(_._1) ++ (if (aggregates) tables else Nil)).toArray
+
+  /** Of the readers' tables. */
+  def tables: Seq[CustomMetric] = ofTable.map(_._1)
+
+  /** Rows, as Spark calls what a scan hands out. */
+  val Rows = "numOutputRows"
+
+  def rows(n: Long): CustomTaskMetric = Value(Rows, n)
 
   /** @param table of the reader; null where it has none */
   def of(counters: WireCounters, table: ReaderTable): Array[CustomTaskMetric] = {

@@ -51,7 +51,7 @@ private[source] final class RecordFiles(
     condition: Condition,
     limit: Long,
     skipped: SkippedFiles
-) extends AutoCloseable
+) extends TaskRecords
     with Logging {
   private val total = new WireCounters
   private val context = TaskContext.get()
@@ -61,14 +61,14 @@ private[source] final class RecordFiles(
   private var looked = 0L
 
   /** How many files were opened so far; the record is of the last of them. */
-  def ordinal: Int = opened
+  override def epoch: Int = opened
 
   /** The file that the record is of. */
   def file: PartitionedFile = parts(opened - 1).file
 
-  def record: WireRecord = reader.record()
+  override def record: WireRecord = reader.record()
 
-  def next(): Boolean = {
+  override def next(): Boolean = {
     while (passed < limit && (reader != null || openNext()))
       if (nextOfFile()) return true
     false
@@ -139,7 +139,7 @@ private[source] final class RecordFiles(
   }
 
   /** What was read so far. */
-  def counters: WireCounters = {
+  override def counters: WireCounters = {
     val sum = new WireCounters
     sum.add(total)
     if (reader != null) sum.add(reader.counters())

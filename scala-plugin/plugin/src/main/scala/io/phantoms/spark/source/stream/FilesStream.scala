@@ -21,6 +21,7 @@ private[source] final class FilesStream(files: StreamedFiles, log: EntryLog, opt
     with SupportsAdmissionControl
     with SupportsTriggerAvailableNow
     with ReportsSourceMetrics
+    with HasReaders
     with Logging {
   private val seen = new SeenFiles(options.maxFileAgeMillis)
   log.remembered.foreach(seen.add)
@@ -89,7 +90,9 @@ private[source] final class FilesStream(files: StreamedFiles, log: EntryLog, opt
     files.partitions(parts)
   }
 
-  override def createReaderFactory(): PartitionReaderFactory = files.readerFactory
+  override def readers: StreamReaders = files.readers
+
+  override def createReaderFactory(): PartitionReaderFactory = readers.rows
 
   override def commit(end: Offset): Unit = synchronized {
     log.purge(end.asInstanceOf[EntryOffset].entry - options.retainedEntries)

@@ -26,7 +26,7 @@ import org.apache.spark.sql.connector.read.streaming._
 private[source] final class PortStream(
     listen: () => UdpListener,
     ring: DatagramRing,
-    factory: PartitionReaderFactory,
+    override val readers: StreamReaders,
     maxDatagrams: Option[Long],
     maxBytes: Long,
     tasks: Int,
@@ -35,6 +35,7 @@ private[source] final class PortStream(
     with SupportsAdmissionControl
     with SupportsTriggerAvailableNow
     with ReportsSourceMetrics
+    with HasReaders
     with Logging {
   private val id = UUID.randomUUID().toString
   private val exporters = new KnownExporters(address)
@@ -102,7 +103,7 @@ private[source] final class PortStream(
     }.toArray
   }
 
-  override def createReaderFactory(): PartitionReaderFactory = factory
+  override def createReaderFactory(): PartitionReaderFactory = readers.rows
 
   override def commit(end: Offset): Unit = synchronized(release(end.asInstanceOf[DatagramOffset]))
 

@@ -2,7 +2,7 @@ package io.phantoms.spark.source.stream
 
 import io.phantoms.spark.source.wire.CaptureFile
 
-import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
+import org.apache.spark.sql.connector.read.InputPartition
 
 /**
  * A file as a listing shows it.
@@ -29,7 +29,8 @@ trait StreamedFiles {
   /** Whether a part of a file can be read without what is before it. */
   def follows: Boolean
 
-  def readerFactory: PartitionReaderFactory
+  /** Those that read what a partition has. */
+  def readers: StreamReaders
 
   /** Where they are, for people. */
   def description: String

@@ -22,9 +22,11 @@ class PortStreamSuite extends AnyFunSuite {
     case (field, form) => new RecordColumn(form, field)
   } :+ new RecordColumn(ColumnForm.PROBLEM, -1)
 
-  private def factory(mode: Policy) = {
-    val wanted = Array.fill(Flows.COUNT + 1)(true)
-    new PortReaderFactory("127.0.0.1:9", columns, wanted, mode)
+  private def readers(mode: Policy) = new StreamReaders {
+    override val rows = new PortReaderFactory("127.0.0.1:9", columns, Array.fill(Flows.COUNT + 1)(true), mode, None)
+    override def aggregate = false
+    override def column(name: String) = None
+    override def groups(read: GroupedRead) = throw new UnsupportedOperationException("rows are asked for")
   }
 
   /** One whose datagrams are put into its ring by hand. */
@@ -40,7 +42,7 @@ class PortStreamSuite extends AnyFunSuite {
       opened :+= new UdpListener(new InetSocketAddress("127.0.0.1", 0), ring)
       opened.last
     }
-    val stream = new PortStream(open, ring, factory(mode), most, maxBytes, 3, "127.0.0.1:9")
+    val stream = new PortStream(open, ring, readers(mode), most, maxBytes, 3, "127.0.0.1:9")
     def send(bytes: Array[Byte], from: String = "10.0.0.1"): Boolean =
       ring.offer(HeldDatagram.of(bytes, InetAddress.getByName(from), 4000, 0))
     def next(start: Offset): Offset = stream.latestOffset(start, stream.getDefaultReadLimit)
