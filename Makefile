@@ -13,7 +13,7 @@ QUERIES ?= 500
 SF ?= 1
 PACKETS ?= 100000
 
-.PHONY: demo bench tpcds bench-alone bench-lfta bench-tables bench-encodings bench-chooser sweep \
+.PHONY: demo bench tpcds bench-alone bench-lfta bench-lfta-stream bench-tables bench-encodings bench-chooser sweep \
   papers papers-smap papers-trees papers-windows papers-lfta test test-long soak test-delta lfta-tools fuzz-lfta docs-lfta \
   lint-scala test-scala test-python lint jar docs-conf clean help
 
@@ -26,6 +26,7 @@ help:
 	@echo "                                    plain Spark and plugin, 2 to 64 sets, coarse to fine"
 	@echo "make bench-alone                    one tumbling window or one filter, left alone: what looking at them costs"
 	@echo "make bench-lfta                     reports from captures and flow exports, beside the same rows as Parquet"
+	@echo "make bench-lfta-stream              aggregations over a stream of captures, by the readers and by Spark"
 	@echo "make tpcds [SF=1]                   TPC-DS: grouping sets and aggregates in several places, plain Spark and plugin by turns"
 	@echo "make papers                         the papers' figures and tables, recomputed"
 	@echo "make bench-tables [FULL=full]       what a row costs in the tables, beside plain arrays"
@@ -81,6 +82,10 @@ fuzz-lfta:
 # Reports straight from captures and flow exports, beside the same rows as Parquet.
 bench-lfta: $(VENV)/.dev jar
 	$(PY) -m phantoms.lab.benchmark.captures --repeat $(REPEAT) --json benchmarks/results/lfta.json
+
+# Aggregations over a stream of captures, by the readers and by Spark.
+bench-lfta-stream: $(VENV)/.dev jar
+	$(PY) -m phantoms.lab.benchmark.streams --repeat $(REPEAT) --json benchmarks/results/lfta-stream.json
 
 # The tables alone, without Spark around them.
 bench-tables:
