@@ -132,8 +132,8 @@ test-long:
 	PHANTOMS_LONG=1 $(MAKE) test SBT_FLAGS="-Dphantoms.matrix.full=true -Dphantoms.configurations=6 -Dphantoms.fuzz=600"
 
 lint: $(VENV)/.dev
-	$(VENV)/bin/ruff check python tests examples
-	$(VENV)/bin/ruff format --check python tests examples
+	$(VENV)/bin/ruff check python tests examples benchmarks
+	$(VENV)/bin/ruff format --check python tests examples benchmarks
 	$(VENV)/bin/mypy
 
 # The classes that drivers of the tests load, which then start in half the time.

@@ -45,6 +45,7 @@ class Findings:
     all: list[Agreement] = field(default_factory=list)
 
     def add(self, found: Agreement) -> None:
+        """Note a comparison, and print it."""
         self.all.append(found)
         verdict = "skipped" if found.differing is None else "equal" if found.differing == 0 else "DIFFERENT"
         print(f"{verdict:9}  {found.compared:>8,}  {found.tool}: {found.what}", flush=True)
@@ -62,13 +63,16 @@ class Findings:
         self.add(Agreement(tool, what, theirs.total(), differing, note))
 
     def skip(self, tool: str, what: str, why: str) -> None:
+        """Note that a comparison was left out."""
         self.add(Agreement(tool, what, 0, None, why))
 
     @property
     def ok(self) -> bool:
+        """Whether all that was compared was equal."""
         return not any(a.differing for a in self.all)
 
     def to_list(self) -> list[dict[str, Any]]:
+        """All comparisons, for JSON."""
         return [asdict(a) for a in self.all]
 
 

@@ -10,24 +10,25 @@ from typing import Any
 
 Row = dict[str, Any]
 
-PACKET_FIELDS = (
-    "frame.time_epoch frame.cap_len frame.len frame.interface_id frame.protocols eth.src eth.dst ieee8021ad.id vlan.id "
-    "eth.type vlan.etype sll.etype ip.version ip.src ip.dst ip.proto ip.dsfield ip.ttl ip.len ip.id ip.frag_offset "
-    "ip.flags.mf ipv6.version ipv6.src ipv6.dst ipv6.nxt ipv6.tclass ipv6.hlim ipv6.plen ipv6.flow ipv6.hopopts.nxt "
-    "ipv6.dstopts.nxt ipv6.routing.nxt ipv6.fraghdr.nxt ipv6.fraghdr.offset ipv6.fraghdr.more ah.next_header "
-    "tcp.srcport tcp.dstport udp.srcport udp.dstport tcp.flags tcp.seq_raw tcp.ack_raw tcp.window_size_value tcp.len "
-    "udp.length icmp.type icmp.code icmpv6.type icmpv6.code"
-).split(" ")
+PACKET_FIELDS = [
+    "frame.time_epoch", "frame.cap_len", "frame.len", "frame.interface_id", "frame.protocols", "eth.src", "eth.dst",
+    "ieee8021ad.id", "vlan.id", "eth.type", "vlan.etype", "sll.etype", "ip.version", "ip.src", "ip.dst", "ip.proto",
+    "ip.dsfield", "ip.ttl", "ip.len", "ip.id", "ip.frag_offset", "ip.flags.mf", "ipv6.version", "ipv6.src", "ipv6.dst",
+    "ipv6.nxt", "ipv6.tclass", "ipv6.hlim", "ipv6.plen", "ipv6.flow", "ipv6.hopopts.nxt", "ipv6.dstopts.nxt",
+    "ipv6.routing.nxt", "ipv6.fraghdr.nxt", "ipv6.fraghdr.offset", "ipv6.fraghdr.more", "ah.next_header",
+    "tcp.srcport", "tcp.dstport", "udp.srcport", "udp.dstport", "tcp.flags", "tcp.seq_raw", "tcp.ack_raw",
+    "tcp.window_size_value", "tcp.len", "udp.length", "icmp.type", "icmp.code", "icmpv6.type", "icmpv6.code",
+]  # fmt: skip
 
 # Every packet by itself, and sequence numbers as they are.
 _PREFERENCES = ["ip.defragment:FALSE", "ipv6.defragment:FALSE", "tcp.desegment_tcp_streams:FALSE",
                 "tcp.analyze_sequence_numbers:FALSE", "tcp.relative_sequence_numbers:FALSE"]  # fmt: skip
 
-COLUMNS = (
-    "time_nanos caplen length src_mac dst_mac vlan inner_vlan ether_type ip_version srcip dstip prot tos ttl ip_length "
-    "ip_id fragment_offset more_fragments flow_label srcport dstport tcp_flags tcp_seq tcp_ack tcp_window icmp_type "
-    "icmp_code payload_length"
-).split(" ")
+COLUMNS = [
+    "time_nanos", "caplen", "length", "src_mac", "dst_mac", "vlan", "inner_vlan", "ether_type", "ip_version", "srcip",
+    "dstip", "prot", "tos", "ttl", "ip_length", "ip_id", "fragment_offset", "more_fragments", "flow_label", "srcport",
+    "dstport", "tcp_flags", "tcp_seq", "tcp_ack", "tcp_window", "icmp_type", "icmp_code", "payload_length",
+]  # fmt: skip
 
 _EXTENSIONS = {0: "ipv6.hopopts.nxt", 43: "ipv6.routing.nxt", 44: "ipv6.fraghdr.nxt", 60: "ipv6.dstopts.nxt",
                51: "ah.next_header"}  # fmt: skip

@@ -39,10 +39,12 @@ TIMES = ("srcaddr", "dstaddr", "srcport", "dstport", "first", "last")
 
 
 def rows_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> list[tuple[Any, ...]]:
+    """Some columns of rows, as tuples that can be compared."""
     return [tuple(row[c] for c in columns) for row in rows]
 
 
 def in_millis(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The rows, their times cut to whole milliseconds."""
     return [{**row, **{t: row[t] // 1000 * 1000 for t in ("first", "last")}} for row in rows]
 
 
@@ -58,6 +60,7 @@ class Tools:
         self.totals = exporters.of_packets(self.packets)
 
     def run(self) -> None:
+        """Compare with each tool; what a tool needs and is not there is named."""
         for tool, needed, step in (
             ("the generator", (), self.generator),
             ("tshark", ("tshark",), self.tshark),
@@ -83,6 +86,7 @@ class Tools:
             self.findings.skip(tool, "the rest", f"did not run: {str(e).strip()[-300:]}")
 
     def generator(self) -> None:
+        """The generated capture has the packets of the table that it was made of."""
         columns = ["time", "length", "ip_length", "srcip", "dstip", "prot", "srcport", "dstport"]
         wrote = captures.as_captured(self.table).to_pylist()
         for row in wrote:
@@ -91,6 +95,7 @@ class Tools:
         self.findings.equal("generator", "packets written", rows_of(self.packets, columns), rows_of(wrote, columns))
 
     def tshark(self) -> None:
+        """Packets of the generated capture, and flows of a generated capture of v5."""
         self.same_packets("tshark, generated capture", self.capture)
         flows = pa.concat_tables(DATASETS["flows"].tables(3000, 7))
         path = self.directory / "v5.pcap"
@@ -99,6 +104,7 @@ class Tools:
         self.findings.equal("tshark, generated v5", "flows", rows_of(ours, FLOW), shark.flows(path, PORT))
 
     def same_packets(self, tool: str, path: Path, cut: bool = False) -> None:
+        """Compare with tshark; of packets that are cut off, the values that both know."""
         ours, theirs = self.reader.rows(path, "packets"), shark.packets(path)
         if cut:
             left, right = shark.both_known(ours, theirs)
@@ -107,6 +113,7 @@ class Tools:
             self.findings.equal(tool, "packets", map(shark.comparable, ours), map(shark.comparable, theirs))
 
     def scapy(self) -> None:
+        """Captures of many shapes: with what scapy was told to write, and with tshark; their flows."""
         made = shapes.write(self.directory, 500)
         for capture in made:
             wrote = shapes.told(capture)
@@ -136,6 +143,7 @@ class Tools:
             self.same_flows(f"nfdump, softflowd of scapy's packets, version {version}", ours, theirs)
 
     def softflowd(self) -> None:
+        """What softflowd exports of the capture: with the capture, with nfdump, and with tshark."""
         for version in (5, 9, 10):
             tool = f"softflowd, version {version}"
             sent = exporters.softflowd(self.capture, version)
@@ -153,6 +161,7 @@ class Tools:
             self.findings.equal(f"tshark, {tool}", "flows", rows_of(within, FLOW), shark.flows(captured, PORT))
 
     def nfdump(self) -> None:
+        """Flows of nfpcapd with the capture; what nfreplay sends, and generated v5, with what nfdump prints."""
         stored = exporters.nfpcapd(self.capture, self.directory / "nfpcapd")
         printed = exporters.nfdump(stored)
         totals = exporters.of_flows(printed)
@@ -174,6 +183,7 @@ class Tools:
         self.findings.equal("nfdump, generated v5", "times", rows_of(flows, TIMES), rows_of(stored_v5, TIMES))
 
     def pmacct(self) -> None:
+        """What pmacctd prints, and what its nfprobe exports, with the capture."""
         for version in (5, 9, 10):
             printed, sent = exporters.pmacctd(self.capture, version, self.directory / f"pmacct-{version}")
             path = self.directory / f"nfprobe-{version}"
@@ -184,6 +194,7 @@ class Tools:
             self.findings.equal(f"nfprobe, version {version}", what, flows.items(), printed.items())
 
     def tcpreplay(self) -> None:
+        """Packets sent over loopback and captured there."""
         whole = self.table.slice(0, 2000)
         sent, seen = self.directory / "whole.pcap", self.directory / "seen.pcapng"
         captures.write_capture(whole, sent, snaplen=captures.LONGEST)
@@ -193,9 +204,11 @@ class Tools:
         self.findings.equal("tcpreplay", "packets, but for times", rows_of(back, columns), rows_of(ours, columns))
 
     def same_totals(self, tool: str, what: str, flows: Iterable[Mapping[str, Any]]) -> None:
+        """Compare packets and bytes by 5-tuple with the capture's."""
         self.findings.equal(tool, what, exporters.of_flows(flows).items(), self.totals.items())
 
     def same_flows(self, tool: str, ours: Iterable[Mapping[str, Any]], theirs: Iterable[Mapping[str, Any]]) -> None:
+        """Compare flows, but for their times."""
         self.findings.equal(tool, "flows", rows_of(ours, FLOW_AND_FLAGS), rows_of(theirs, FLOW_AND_FLAGS))
 
     def same_times(self, tool: str, flows: Iterable[Mapping[str, Any]], tolerance: int) -> None:
@@ -227,6 +240,7 @@ def recent(rows: int) -> pa.Table:
 
 
 def dotted(address: int) -> str:
+    """The text of an IPv4 address."""
     return ".".join(str(address >> shift & 0xFF) for shift in (24, 16, 8, 0))
 
 
@@ -239,6 +253,7 @@ def session() -> SparkSession:
 
 
 def main() -> int:
+    """Compare, time, print; 1 if anything was not equal."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
         "--packets", type=int, default=100_000, help="packets of the capture that tools look at (100000)"

@@ -7,7 +7,7 @@ import java.nio.file.{Files, Paths}
 import scala.util.Random
 
 import io.phantoms.spark.source.`export`.{ExportReader, Flows}
-import io.phantoms.spark.source.wire.Policy
+import io.phantoms.spark.source.wire.{ByteSupply, Policy}
 
 /**
  * How many flow records a core decodes in a second, of v5, v9 and IPFIX, with all columns and with six of them, beside a
@@ -59,7 +59,8 @@ object ExportReport {
   private def median(values: Seq[Double]): Double = values.sorted.apply(values.size / 2)
 
   private def decode(file: Array[Byte], wanted: Array[Boolean]): Long = {
-    val reader = new ExportReader("memory", new ByteArrayInputStream(file), Policy.FAILFAST, wanted)
+    val supply = new ByteSupply("memory", new ByteArrayInputStream(file), 0)
+    val reader = new ExportReader(supply, Policy.FAILFAST, wanted)
     var octets = 0L
     while (reader.next()) octets += reader.record().number(Flows.OCTETS)
     octets

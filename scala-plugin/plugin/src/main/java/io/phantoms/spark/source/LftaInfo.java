@@ -24,6 +24,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
@@ -94,27 +95,36 @@ public final class LftaInfo {
   }
 
   private void readFile(Local file) throws IOException {
-    byte[] head = head(file);
+    byte[] head;
+    try (ByteSupply supply = ByteSupply.decompressed(file.path(), file.open(0))) {
+      if (supply.isCompressed()) {
+        found.put("compression", supply.compression().name().toLowerCase(Locale.ROOT));
+      }
+      head = supply.head(HEAD);
+      if (!CaptureFiles.recognises(head, head.length) && ExportReader.recognises(head, head.length)) {
+        found.put("kind", "export");
+        found.put("format", formatOfExport(head));
+        flows(new ExportReader(supply, Policy.PERMISSIVE, all(Flows.COUNT)));
+        return;
+      }
+    }
     if (head.length == 0) {
       found.put("kind", "empty");
-    } else if (!CaptureFiles.recognises(head, head.length) && ExportReader.recognises(head, head.length)) {
-      found.put("kind", "export");
-      found.put("format", formatOfExport(head));
-      ByteSupply supply = ByteSupply.decompressed(file.path(), file.open(0));
-      boolean[] wanted = all(Flows.COUNT);
-      ExportReader flows = new ExportReader(file.path(), new SupplyInput(supply), Policy.PERMISSIVE, wanted);
-      flows(new CutExport(flows, supply, Policy.PERMISSIVE));
     } else {
-      // What is no capture either is refused by its reader, which says why.
-      CaptureReader packets = CaptureFiles.open(file, 0, Long.MAX_VALUE, Policy.PERMISSIVE, all(Packets.COUNT));
-      found.put("kind", "capture");
-      found.put("format", formatOfCapture(head));
-      if (packets(packets)) {
-        CaptureReader again = CaptureFiles.open(file, 0, Long.MAX_VALUE, Policy.PERMISSIVE, CaptureDatagrams.wanted());
-        WireCounters counters = new WireCounters();
-        CaptureDatagrams datagrams = new CaptureDatagrams(again, ports, counters);
-        flows(new ExportReader(file.path(), datagrams, counters, Policy.PERMISSIVE, all(Flows.COUNT)));
-      }
+      readCapture(file, head);
+    }
+  }
+
+  /** What is no capture is refused by its reader, which says why. */
+  private void readCapture(Local file, byte[] head) throws IOException {
+    CaptureReader packets = CaptureFiles.open(file, 0, Long.MAX_VALUE, Policy.PERMISSIVE, all(Packets.COUNT));
+    found.put("kind", "capture");
+    found.put("format", formatOfCapture(head));
+    if (packets(packets)) {
+      CaptureReader again = CaptureFiles.open(file, 0, Long.MAX_VALUE, Policy.PERMISSIVE, CaptureDatagrams.wanted());
+      WireCounters counters = new WireCounters();
+      CaptureDatagrams datagrams = new CaptureDatagrams(again, ports, counters);
+      flows(new ExportReader(file.path(), datagrams, counters, Policy.PERMISSIVE, all(Flows.COUNT)));
     }
   }
 
@@ -123,23 +133,6 @@ public final class LftaInfo {
     boolean[] wanted = new boolean[count + 1];
     Arrays.fill(wanted, true);
     return wanted;
-  }
-
-  /** The first bytes, decompressed; notes how they were compressed. */
-  private byte[] head(Local file) throws IOException {
-    try (InputStream in = file.open(0)) {
-      byte[] raw = in.readNBytes(4);
-      if (raw.length >= 2 && (raw[0] & 0xff) == 0x1f && (raw[1] & 0xff) == 0x8b) {
-        found.put("compression", "gzip");
-      } else if (raw.length == 4 && (raw[0] & 0xff) == 0x28 && (raw[1] & 0xff) == 0xb5) {
-        found.put("compression", "zstd");
-      }
-    }
-    try (ByteSupply supply = ByteSupply.decompressed(file.path(), file.open(0))) {
-      supply.ensure(HEAD);
-      int n = Math.min(HEAD, supply.available());
-      return Arrays.copyOfRange(supply.buffer(), supply.position(), supply.position() + n);
-    }
   }
 
   private static String formatOfExport(byte[] head) {

@@ -53,15 +53,9 @@ private[source] object Formats {
   }
 
   private def isExport(supply: ByteSupply): Boolean = {
-    val head = headOf(supply, HeadOfExport)
+    val head = supply.head(HeadOfExport)
     val n = head.length
     !CaptureFiles.recognises(head, n) && (ExportReader.recognises(head, n) || ExportReader.isOfNfdump(head, n))
-  }
-
-  /** The first bytes, as many as there are of so many; they are read again. */
-  private def headOf(supply: ByteSupply, bytes: Int): Array[Byte] = {
-    val _ = supply.ensure(bytes)
-    java.util.Arrays.copyOfRange(supply.buffer, supply.position, supply.position + math.min(bytes, supply.available))
   }
 
   /** Parts of a file of about this many bytes. What a template says holds to the end of a file: flows have one part. */
@@ -105,9 +99,8 @@ private[source] object Formats {
   private def flows(file: CaptureFile, policy: Policy, wanted: Array[Boolean], ports: Set[Int]): RecordReader = {
     val supply = bytesOf(file)
     closedOnFailure(supply) {
-      val head = headOf(supply, CaptureFiles.HEAD)
-      if (!CaptureFiles.recognises(head, head.length))
-        new CutExport(new ExportReader(file.path, new SupplyInput(supply), policy, wanted), supply, policy)
+      val head = supply.head(CaptureFiles.HEAD)
+      if (!CaptureFiles.recognises(head, head.length)) new ExportReader(supply, policy, wanted)
       else {
         supply.close()
         // What cannot be decoded is told to the reader of the datagrams, who knows what becomes of it.

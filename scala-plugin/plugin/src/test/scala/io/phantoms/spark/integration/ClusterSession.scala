@@ -4,9 +4,10 @@ import java.nio.file.{Files, Path, Paths}
 
 import scala.collection.mutable
 
-import org.apache.spark.Success
+import org.apache.spark.{SparkContext, Success}
 import org.apache.spark.scheduler._
 import org.apache.spark.sql.SparkSessionExtensions
+import org.scalatest.Assertions.fail
 import org.scalatest.Suite
 
 /**
@@ -16,13 +17,9 @@ import org.scalatest.Suite
  */
 trait ClusterSession extends PluginSession { this: Suite =>
   override protected def extensions: SparkSessionExtensions => Unit = Variants.extensions
-  override protected def master: String = "local-cluster[2,1,1024]"
+  override protected def master: String = ClusterSession.Master
 
-  override protected def confs: Map[String, String] = Map(
-    "spark.executor.extraClassPath" -> System.getProperty("java.class.path"),
-    "spark.executor.memory" -> "1g",
-    // Executors live for seconds: as in the driver, the optimizing compiler costs more than it gains.
-    "spark.executor.extraJavaOptions" -> "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto",
+  override protected def confs: Map[String, String] = ClusterSession.ofExecutors ++ Map(
     "spark.sql.shuffle.partitions" -> "4",
     // Spark's default outside of tests. Otherwise shuffle files go before the job that `rdd` makes reads them.
     "spark.sql.classic.shuffleDependency.fileCleanup.enabled" -> "false",
@@ -31,26 +28,17 @@ trait ClusterSession extends PluginSession { this: Suite =>
   )
 
   override def beforeAll(): Unit = {
-    // Workers look for jars in Spark's home; the classes come with the class path instead.
-    val home = Files.createTempDirectory("phantoms-spark-home")
-    Files.createDirectories(home.resolve("jars"))
-    Files.createDirectories(home.resolve("launcher/target/scala-2.13"))
-    System.setProperty("spark.test.home", home.toString)
+    ClusterSession.makeHome()
     super.beforeAll()
     awaitExecutors()
   }
 
   override def afterAll(): Unit =
     try super.afterAll()
-    finally {
-      val _ = System.clearProperty("spark.test.home")
-    }
+    finally ClusterSession.forgetHome()
 
   /** Waits until both executors are there: after a test that took one down, for its successor. */
-  protected def awaitExecutors(): Unit =
-    if (!ClusterSession.eventually(60)(spark.sparkContext.getExecutorMemoryStatus.size == 3)) {
-      fail("two executors should have come up")
-    }
+  protected def awaitExecutors(): Unit = ClusterSession.awaitExecutors(spark.sparkContext)
 
   protected def marker(): Path = {
     val path = Files.createTempDirectory("phantoms-marker").resolve("once")
@@ -88,6 +76,35 @@ trait ClusterSession extends PluginSession { this: Suite =>
 }
 
 object ClusterSession {
+
+  /** Two executors of one core. */
+  val Master = "local-cluster[2,1,1024]"
+
+  def ofExecutors: Map[String, String] = Map(
+    "spark.executor.extraClassPath" -> System.getProperty("java.class.path"),
+    "spark.executor.memory" -> "1g",
+    // Executors live for seconds: as in the driver, the optimizing compiler costs more than it gains.
+    "spark.executor.extraJavaOptions" -> "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
+  )
+
+  private val Home = "spark.test.home"
+
+  /** Before a context of such a master: workers look for jars in Spark's home; the classes come with the class path. */
+  def makeHome(): Unit = {
+    val home = Files.createTempDirectory("phantoms-spark-home")
+    Files.createDirectories(home.resolve("jars"))
+    Files.createDirectories(home.resolve("launcher/target/scala-2.13"))
+    val _ = System.setProperty(Home, home.toString)
+  }
+
+  def forgetHome(): Unit = {
+    val _ = System.clearProperty(Home)
+  }
+
+  /** Waits until both executors are there. */
+  def awaitExecutors(context: SparkContext): Unit =
+    if (!eventually(60)(context.getExecutorMemoryStatus.size == 3)) fail("two executors should have come up")
+
   // Some go to executors: they must not hold a suite.
 
   def eventually(seconds: Int)(condition: => Boolean): Boolean = {

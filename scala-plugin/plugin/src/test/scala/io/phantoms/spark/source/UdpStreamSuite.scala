@@ -1,6 +1,6 @@
 package io.phantoms.spark.source
 
-import java.net.{DatagramPacket, DatagramSocket, InetAddress, InetSocketAddress}
+import java.net.{DatagramSocket, InetAddress}
 import java.nio.file.Files
 
 import io.phantoms.spark.{PhantomsExtensions, TestSessions}
@@ -15,7 +15,7 @@ import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Datagrams over loopback into a query. */
-class UdpStreamSuite extends AnyFunSuite with LftaStreams {
+class UdpStreamSuite extends AnyFunSuite with PortStreams {
 
   // Tasks may fail once.
   override def beforeAll(): Unit =
@@ -28,33 +28,6 @@ class UdpStreamSuite extends AnyFunSuite with LftaStreams {
       master = "local[2,3]",
       extensions = new PhantomsExtensions
     )
-
-  private def freePort(): Int = {
-    val socket = new DatagramSocket(0, InetAddress.getByName("127.0.0.1"))
-    try socket.getLocalPort
-    finally socket.close()
-  }
-
-  private def listening(port: Int, options: (String, String)*): DataFrame =
-    spark.readStream.format("lfta").option("listen", s"127.0.0.1:$port").options(options.toMap).load()
-      .asInstanceOf[DataFrame]
-
-  private final class Sender(from: String, to: Int) {
-    private val socket = new DatagramSocket(0, InetAddress.getByName(from))
-    def send(datagrams: Array[Byte]*): Unit =
-      datagrams.foreach(d => socket.send(new DatagramPacket(d, d.length, new InetSocketAddress("127.0.0.1", to))))
-    def close(): Unit = socket.close()
-  }
-
-  private def metric(query: StreamingQuery, name: String): Seq[Long] =
-    query.recentProgress.toSeq.flatMap(_.sources).flatMap(s => Option(s.metrics.get(name))).map(_.toLong)
-
-  /** Begins a query, and waits until it listens: once it has tried its first trigger. */
-  private def ready(df: DataFrame, at: Place, kept: Kept): StreamingQuery = {
-    val query = start(df, at, kept, Trigger.ProcessingTime(0))
-    eventually("no trigger")(query.lastProgress != null || !query.isActive)
-    query
-  }
 
   private def continuously(df: DataFrame, at: Place, kept: Kept): StreamingQuery =
     ready(df.select("srcport", "exporter"), at, kept)

@@ -95,12 +95,12 @@ public final class ExportDecoder {
       Domain its = templates.findOrAdd(d.origin());
       templateSets.read(d.definition(), 0, d.definition().length, its, d.options(), id -> {});
     }
-    before.waiting().forEach(w -> waiting.add(new WaitingSet(w.header(), w.template(), w.bytes()), lost));
+    waiting.resume(before, lost);
   }
 
   /** What exporters have said so far, and what waits; between datagrams. */
   public ExportState state() {
-    return new ExportState(templates.said(), templates.defined(), waiting.waiting());
+    return new ExportState(templates.said(), templates.defined(), waiting.waiting(), waiting.givenUp());
   }
 
   /** Takes a datagram. Its bytes must stay as they are until {@link #nextFlow} has answered that there is no more. */
@@ -367,8 +367,7 @@ public final class ExportDecoder {
 
   private boolean giveUp(WaitingSet set) throws WireException {
     counters.withoutTemplate++;
-    String what = "a data set of " + set.bytes.length + " bytes: no template " + set.template + " of its exporter came";
-    return complain(set.header, set.template, set.header.fileOffset(), what);
+    return complain(set.header, set.template, set.header.fileOffset(), set.givenUp().text());
   }
 
   /** Whether the problem is a record. */

@@ -1,8 +1,8 @@
 package io.phantoms.spark.source.export;
 
 import java.io.IOException;
-import java.io.InputStream;
 
+import io.phantoms.spark.source.wire.ByteSupply;
 import io.phantoms.spark.source.wire.Policy;
 import io.phantoms.spark.source.wire.RecordReader;
 import io.phantoms.spark.source.wire.WireCounters;
@@ -18,21 +18,21 @@ public final class ExportReader implements RecordReader {
    * A file of datagrams, one after another. In any mode it is an error if it does not begin with one; an empty file has
    * no records.
    *
-   * @param name the file's path, for messages
-   * @param in its content, decompressed; closed by this reader
+   * @param supply its bytes from the first one on; closed by this reader
    * @param wanted the columns of {@link Flows#SCHEMA} that are read, by ordinal; others may be NULL
    */
-  public ExportReader(String name, InputStream in, Policy policy, boolean[] wanted) {
-    this(name, in, new WireCounters(), policy, wanted);
+  public ExportReader(ByteSupply supply, Policy policy, boolean[] wanted) {
+    this(supply, new WireCounters(), policy, wanted);
   }
 
-  private ExportReader(String name, InputStream in, WireCounters counters, Policy policy, boolean[] wanted) {
-    this(name, new FileDatagrams(name, in, counters), counters, policy, wanted);
+  private ExportReader(ByteSupply supply, WireCounters counters, Policy policy, boolean[] wanted) {
+    this(supply.name(), new FileDatagrams(supply, counters), counters, policy, wanted);
   }
 
   /**
    * Any source of datagrams.
    *
+   * @param name the file or address that messages name
    * @param source closed by this reader
    * @param counters the source's, too
    */

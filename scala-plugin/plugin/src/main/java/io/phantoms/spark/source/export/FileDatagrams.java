@@ -1,70 +1,71 @@
 package io.phantoms.spark.source.export;
 
 import java.io.IOException;
-import java.io.InputStream;
 
+import io.phantoms.spark.source.wire.ByteSupply;
 import io.phantoms.spark.source.wire.Bytes;
 import io.phantoms.spark.source.wire.WireCounters;
 import io.phantoms.spark.source.wire.WireException;
 
-/** The datagrams of a file that has nothing else: one after another, see {@link Framing}. */
+/**
+ * The datagrams of a file that has nothing else: one after another, see {@link Framing}. Behind the last one of a
+ * compressed file comes what kept it from being read to its end, if anything did.
+ */
 final class FileDatagrams implements DatagramSource {
-  private static final int BUFFER = 1 << 19;
-
   /** How nfdump's own files begin, in either byte order. */
   private static final int NFDUMP = 0xa50c;
   private static final int NFDUMP_SWAPPED = 0x0ca5;
 
-  private final String name;
-  private final InputStream in;
+  /** As many of a file's first bytes as {@link Framing#recognises} looks at. */
+  private static final int HEAD = 28;
+
+  private final ByteSupply supply;
   private final WireCounters counters;
-  private final byte[] buffer = new byte[BUFFER];
 
-  /** What is read of the file: up to {@code limit}; the datagram, or what is none, from {@code from}. */
-  private int from;
+  /** Of the datagram that the supply stands at; 0 for what is none. */
   private int length;
-  private int limit;
-  private boolean ended;
   private boolean begun;
-  private long offset;
-  private long gap;
+  private boolean ended;
   private String problem;
+  private long problemAt;
 
-  FileDatagrams(String name, InputStream in, WireCounters counters) {
-    this.name = name;
-    this.in = in;
+  FileDatagrams(ByteSupply supply, WireCounters counters) {
+    this.supply = supply;
     this.counters = counters;
   }
 
   @Override
   public boolean next() throws IOException {
     advance(length);
+    length = 0;
     problem = null;
-    fill();
+    supply.ensure(Framing.LOOK_AHEAD);
     if (!begun) {
       begin();
     }
-    if (from == limit) {
-      return false;
+    if (supply.available() == 0) {
+      return endsEarly();
     }
-    length = Framing.length(buffer, from, limit);
+    int from = supply.position();
+    length = Framing.length(supply.buffer(), from, from + supply.available());
     if (length < 0) {
       passOver();
     }
     return true;
   }
 
-  private void begin() throws WireException {
+  private void begin() throws IOException {
     begun = true;
-    if (limit == 0 || Framing.recognises(buffer, limit)) {
+    byte[] head = supply.head(HEAD);
+    if (head.length == 0 || Framing.recognises(head, head.length)) {
       return;
     }
-    if (isOfNfdump(buffer, limit)) {
-      throw new WireException(name, 0, "this is nfdump's own format",
+    if (isOfNfdump(head, head.length)) {
+      throw new WireException(supply.name(), 0, "this is nfdump's own format",
           "Export it with nfdump -o csv and read that, or read the datagrams that nfcapd received");
     }
-    throw new WireException(name, 0, "no datagrams of NetFlow v5, v9 or IPFIX: the file begins with "
-        + Bytes.hex(buffer, 0, Math.min(limit, 8)), "Leave the file out, or check how it was written");
+    throw new WireException(supply.name(), 0, "no datagrams of NetFlow v5, v9 or IPFIX: the file begins with "
+        + Bytes.hex(head, 0, Math.min(head.length, 8)), "Leave the file out, or check how it was written");
   }
 
   /** Whether a file that begins with these bytes is one of nfdump's own. */
@@ -73,51 +74,49 @@ final class FileDatagrams implements DatagramSource {
     return magic == NFDUMP || magic == NFDUMP_SWAPPED;
   }
 
+  /** Whether the end that was reached is none; told once. */
+  private boolean endsEarly() {
+    if (ended || supply.failure() == null) {
+      return false;
+    }
+    ended = true;
+    counters.packets++;
+    counters.malformed++;
+    problem = supply.failure();
+    problemAt = supply.offset();
+    return true;
+  }
+
   /** Looks for the next datagram, and makes a problem of what lies before it. */
   private void passOver() throws IOException {
-    gap = offset;
+    problemAt = supply.offset();
     do {
       advance(1);
-      fill();
-    } while (from < limit && !Framing.begins(buffer, from, limit));
-    long passed = offset - gap;
+      supply.ensure(Framing.LOOK_AHEAD);
+    } while (supply.available() > 0 && !begins());
+    long passed = supply.offset() - problemAt;
     counters.unreadableBytes += passed;
     problem = passed + " bytes are no datagram of NetFlow v5, v9 or IPFIX";
     length = 0;
   }
 
-  private void advance(int bytes) {
-    from += bytes;
-    offset += bytes;
-    counters.bytes += bytes;
+  private boolean begins() {
+    return Framing.begins(supply.buffer(), supply.position(), supply.position() + supply.available());
   }
 
-  /** Sees to it that as much of the file is there as {@link Framing} looks at. */
-  private void fill() throws IOException {
-    if (ended || limit - from >= Framing.LOOK_AHEAD) {
-      return;
-    }
-    System.arraycopy(buffer, from, buffer, 0, limit - from);
-    limit -= from;
-    from = 0;
-    while (limit < buffer.length) {
-      int n = in.read(buffer, limit, buffer.length - limit);
-      if (n < 0) {
-        ended = true;
-        return;
-      }
-      limit += n;
-    }
+  private void advance(int bytes) {
+    supply.advance(bytes);
+    counters.bytes += bytes;
   }
 
   @Override
   public byte[] bytes() {
-    return buffer;
+    return supply.buffer();
   }
 
   @Override
   public int from() {
-    return from;
+    return supply.position();
   }
 
   @Override
@@ -127,7 +126,7 @@ final class FileDatagrams implements DatagramSource {
 
   @Override
   public long offset() {
-    return problem == null ? offset : gap;
+    return problem == null ? supply.offset() : problemAt;
   }
 
   @Override
@@ -137,6 +136,6 @@ final class FileDatagrams implements DatagramSource {
 
   @Override
   public void close() throws IOException {
-    in.close();
+    supply.close();
   }
 }

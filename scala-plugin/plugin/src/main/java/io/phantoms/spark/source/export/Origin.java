@@ -1,6 +1,9 @@
 package io.phantoms.spark.source.export;
 
 import java.io.Serializable;
+import java.nio.charset.StandardCharsets;
+
+import io.phantoms.spark.source.ip.IpText;
 
 /**
  * Where templates hold: an observation domain of one exporter, as the sender's address and port and the header say.
@@ -21,5 +24,13 @@ record Origin(long addressHigh, long addressLow, int addressLength, int port, in
         && port == d.exporterPort()
         && version == otherVersion
         && domain == otherDomain;
+  }
+
+  /** As messages name it. */
+  String text() {
+    String of = "domain " + domain;
+    return addressLength == 0 ? of
+        : "exporter " + new String(IpText.of(addressLength, addressHigh, addressLow), StandardCharsets.US_ASCII)
+            + ", port " + port + ", " + of;
   }
 }

@@ -3,6 +3,7 @@ package io.phantoms.spark.source.export;
 import java.util.ArrayDeque;
 import java.util.HashMap;
 import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -21,11 +22,23 @@ final class WaitingSets {
   static final int MAX_SETS_EACH = MAX_SETS / 4;
   static final long MAX_BYTES_EACH = MAX_BYTES / 4;
 
+  /** Domains that are remembered to have lost data. */
+  static final int MAX_GIVEN_UP = 1000;
+
   private final Map<Key, Queue> queues = new HashMap<>();
 
   /** Oldest first; sets are equal only to themselves. */
   private final LinkedHashSet<WaitingSet> order = new LinkedHashSet<>();
   private long bytes;
+
+  /** The last one of a domain that there was no room for. */
+  private final LinkedHashMap<Origin, ExportState.GivenUp> givenUp = new LinkedHashMap<>();
+
+  /** Takes over what another had. */
+  void resume(ExportState before, ArrayDeque<WaitingSet> lost) {
+    before.givenUp().forEach(this::noteGivenUp);
+    before.waiting().forEach(w -> add(new WaitingSet(w.header(), w.template(), w.bytes()), lost));
+  }
 
   /** Adds a set; those that are given up for it go to {@code lost}. */
   void add(WaitingSet set, ArrayDeque<WaitingSet> lost) {
@@ -36,10 +49,22 @@ final class WaitingSets {
     order.add(set);
     bytes += set.memory();
     while (queue.sets.size() > MAX_SETS_EACH || queue.bytes > MAX_BYTES_EACH) {
-      lost.add(remove(queue.sets.peekFirst()));
+      lost.add(giveUp(queue.sets.peekFirst()));
     }
     while (order.size() > MAX_SETS || bytes > MAX_BYTES) {
-      lost.add(remove(order.iterator().next()));
+      lost.add(giveUp(order.iterator().next()));
+    }
+  }
+
+  private WaitingSet giveUp(WaitingSet set) {
+    noteGivenUp(set.givenUp());
+    return remove(set);
+  }
+
+  private void noteGivenUp(ExportState.GivenUp set) {
+    givenUp.put(set.header().origin(), set);
+    if (givenUp.size() > MAX_GIVEN_UP) {
+      givenUp.remove(givenUp.keySet().iterator().next());
     }
   }
 
@@ -63,6 +88,11 @@ final class WaitingSets {
   /** Those that wait, oldest first. */
   List<ExportState.Waiting> waiting() {
     return order.stream().map(s -> new ExportState.Waiting(s.header, s.template, s.bytes)).toList();
+  }
+
+  /** The last set of each domain that there was no room for. */
+  List<ExportState.GivenUp> givenUp() {
+    return List.copyOf(givenUp.values());
   }
 
   int size() {
@@ -120,6 +150,10 @@ final class WaitingSets {
       this.template = template;
       this.bytes = bytes;
       this.account = account;
+    }
+
+    ExportState.GivenUp givenUp() {
+      return new ExportState.GivenUp(header, template, bytes.length);
     }
 
     private long memory() {

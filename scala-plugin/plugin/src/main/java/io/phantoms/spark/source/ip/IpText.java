@@ -128,6 +128,11 @@ public final class IpText {
     }
   }
 
+  /** The text of an address of 4 or 16 bytes: {@code low} has the 32 bits of an IPv4 one. */
+  public static byte[] of(int length, long high, long low) {
+    return length == 4 ? ofV4(low) : ofV6(high, low);
+  }
+
   /** The text of the IPv4 address that is these 32 bits. */
   public static byte[] ofV4(long bits) {
     byte[] text = new byte[15];

@@ -1,6 +1,5 @@
 package io.phantoms.spark.source.read;
 
-import io.phantoms.spark.source.ip.IpText;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
@@ -21,9 +20,5 @@ final class AddressBytes {
       LONG.set(bytes, 8, low);
     }
     return length;
-  }
-
-  static byte[] text(int length, long high, long low) {
-    return length == 4 ? IpText.ofV4(low) : IpText.ofV6(high, low);
   }
 }

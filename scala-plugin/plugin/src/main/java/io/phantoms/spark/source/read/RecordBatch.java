@@ -1,5 +1,6 @@
 package io.phantoms.spark.source.read;
 
+import io.phantoms.spark.source.ip.IpText;
 import io.phantoms.spark.source.wire.WireRecord;
 import org.apache.spark.sql.execution.vectorized.WritableColumnVector;
 
@@ -60,8 +61,7 @@ public final class RecordBatch {
           bytes += length;
           break;
         case ADDRESS_STRING:
-          byte[] text =
-              AddressBytes.text(record.addressLength(field), record.addressHigh(field), record.addressLow(field));
+          byte[] text = IpText.of(record.addressLength(field), record.addressHigh(field), record.addressLow(field));
           bytes += put(vector, row, text);
           break;
         case BYTES:

@@ -1,5 +1,6 @@
 package io.phantoms.spark.source.read;
 
+import io.phantoms.spark.source.ip.IpText;
 import io.phantoms.spark.source.table.ReaderTable;
 import io.phantoms.spark.source.wire.WireRecord;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
@@ -199,7 +200,7 @@ public final class RecordGroups {
 
   private void writeAddress(int i, int length, long high, long low) {
     if (forms[i] == ColumnForm.ADDRESS_STRING) {
-      writer.write(i, AddressBytes.text(length, high, low));
+      writer.write(i, IpText.of(length, high, low));
     } else {
       address.put(length, high, low);
       writer.write(i, address.bytes, 0, length);

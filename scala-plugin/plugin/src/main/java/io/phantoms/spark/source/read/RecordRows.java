@@ -1,5 +1,6 @@
 package io.phantoms.spark.source.read;
 
+import io.phantoms.spark.source.ip.IpText;
 import io.phantoms.spark.source.wire.WireRecord;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
@@ -58,7 +59,7 @@ public final class RecordRows {
       case ADDRESS_STRING:
         writer.write(
             i,
-            AddressBytes.text(record.addressLength(field), record.addressHigh(field), record.addressLow(field)));
+            IpText.of(record.addressLength(field), record.addressHigh(field), record.addressLow(field)));
         break;
       case BYTES:
       case TEXT:

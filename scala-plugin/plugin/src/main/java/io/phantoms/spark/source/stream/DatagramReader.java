@@ -11,13 +11,17 @@ import java.util.Iterator;
 
 /**
  * The flow records of datagrams. Data whose template has not come when the datagrams end is no problem yet: it may
- * come with later ones, and is part of the {@link #state} that they are read with.
+ * come with later ones, and is part of the {@link #state} that they are read with. Nobody can know that a template
+ * will not come: {@link Policy#FAILFAST} is an error once data is given up because too much waits.
  */
 public final class DatagramReader implements RecordReader {
+  private final String name;
   private final Iterator<HeldDatagram> datagrams;
+  private final ExportState before;
   private final ExportDecoder decoder;
   private final ReceivedDatagram current = new ReceivedDatagram();
   private final WireCounters counters = new WireCounters();
+  private boolean mayHaveLost;
 
   /**
    * @param name what messages name
@@ -26,12 +30,19 @@ public final class DatagramReader implements RecordReader {
    */
   public DatagramReader(
       String name, Iterator<HeldDatagram> datagrams, Policy policy, boolean[] wanted, ExportState state) {
+    this.name = name;
     this.datagrams = datagrams;
+    this.before = state;
+    this.mayHaveLost = policy == Policy.FAILFAST;
     this.decoder = new ExportDecoder(name, policy, wanted, counters, state);
   }
 
   @Override
   public boolean next() throws WireException {
+    if (mayHaveLost) {
+      before.requireNoneGivenUp(name);
+      mayHaveLost = false;
+    }
     while (!decoder.nextFlow()) {
       if (!datagrams.hasNext()) {
         return false;

@@ -1,9 +1,9 @@
 package io.phantoms.spark.source.stream;
 
+import io.phantoms.spark.source.ip.IpText;
 import java.io.Serializable;
-import java.net.InetAddress;
-import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 
 /**
  * An exporter's address, as decoders know it.
@@ -23,12 +23,6 @@ public record Exporter(long high, long low, int length) implements Serializable 
 
   /** As people write it. */
   public String text() {
-    ByteBuffer b = ByteBuffer.allocate(length);
-    byte[] bytes = (length == 16 ? b.putLong(high).putLong(low) : b.putInt((int) low)).array();
-    try {
-      return InetAddress.getByAddress(bytes).getHostAddress();
-    } catch (UnknownHostException e) {
-      throw new IllegalStateException(e);
-    }
+    return new String(IpText.of(length, high, low), StandardCharsets.US_ASCII);
   }
 }

@@ -5,6 +5,7 @@ import com.github.luben.zstd.ZstdInputStreamNoFinalizer;
 import java.io.Closeable;
 import java.io.IOException;
 import java.io.InputStream;
+import java.util.Arrays;
 import java.util.zip.ZipException;
 
 /**
@@ -23,7 +24,7 @@ public final class ByteSupply implements Closeable {
 
   private final String name;
   private final InputStream in;
-  private final boolean compressed;
+  private final Compression compression;
   private byte[] buffer;
   private int position;
   private int limit;
@@ -37,15 +38,15 @@ public final class ByteSupply implements Closeable {
    * @param startOffset where in the file {@code in} begins
    */
   public ByteSupply(String name, InputStream in, long startOffset) {
-    this(name, in, startOffset, false, SIZE);
+    this(name, in, startOffset, Compression.NONE, SIZE);
   }
 
   /** One whose buffer has this many bytes to begin with. */
-  ByteSupply(String name, InputStream in, long startOffset, boolean compressed, int size) {
+  ByteSupply(String name, InputStream in, long startOffset, Compression compression, int size) {
     this.name = name;
     this.in = in;
     this.base = startOffset;
-    this.compressed = compressed;
+    this.compression = compression;
     this.buffer = new byte[size];
   }
 
@@ -72,15 +73,19 @@ public final class ByteSupply implements Closeable {
 
   private static ByteSupply decompress(String name, InputStream raw, int size) throws IOException {
     PeekedInput peeked = new PeekedInput(raw);
-    int first = peeked.peek();
-    if (GzipMembers.starts(first)) {
-      return new ByteSupply(name, new GzipMembers(peeked), 0, true, size);
+    Compression compression = Compression.of(peeked.peek());
+    return new ByteSupply(name, decompress(peeked, compression), 0, compression, size);
+  }
+
+  private static InputStream decompress(InputStream stored, Compression compression) throws IOException {
+    switch (compression) {
+      case GZIP:
+        return new GzipMembers(stored);
+      case ZSTD:
+        return new ZstdInputStreamNoFinalizer(stored);
+      default:
+        return stored;
     }
-    // A frame, or one to be skipped as parallel compressors put before it.
-    if (first == 0x28b52ffd || (first & 0xf0ffffff) == 0x502a4d18) {
-      return new ByteSupply(name, new ZstdInputStreamNoFinalizer(peeked), 0, true, size);
-    }
-    return new ByteSupply(name, peeked, 0, false, size);
   }
 
   /** The file's path. */
@@ -88,9 +93,14 @@ public final class ByteSupply implements Closeable {
     return name;
   }
 
+  /** How the file is compressed. */
+  public Compression compression() {
+    return compression;
+  }
+
   /** Whether the file is compressed: then it can be read from its beginning only. */
   public boolean isCompressed() {
-    return compressed;
+    return compression != Compression.NONE;
   }
 
   /** Makes the next {@code n} bytes contiguous; false where the file ends before. */
@@ -140,7 +150,7 @@ public final class ByteSupply implements Closeable {
         limit += got;
       }
     } catch (ZipException | ZstdIOException e) {
-      if (!compressed) {
+      if (!isCompressed()) {
         throw e;
       }
       // What was decompressed so far is good; the reader says what becomes of the rest.
@@ -174,8 +184,14 @@ public final class ByteSupply implements Closeable {
     return base + position;
   }
 
+  /** The next bytes, as many as there are of so many; they stay the next. */
+  public byte[] head(int n) throws IOException {
+    ensure(n);
+    return Arrays.copyOfRange(buffer, position, position + Math.min(n, available()));
+  }
+
   /** Goes over bytes that {@link #ensure} has made contiguous. */
-  void advance(int n) {
+  public void advance(int n) {
     position += n;
   }
 

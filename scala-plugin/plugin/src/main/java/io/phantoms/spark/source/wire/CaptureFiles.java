@@ -140,7 +140,7 @@ public final class CaptureFiles {
     try {
       for (long header : part.headers()) {
         try (InputStream in = file.open(header)) {
-          reader.learn(new ByteSupply(file.path(), in, header, false, SMALL));
+          reader.learn(new ByteSupply(file.path(), in, header, Compression.NONE, SMALL));
         }
       }
       return reader;

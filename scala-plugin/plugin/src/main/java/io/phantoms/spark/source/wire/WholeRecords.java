@@ -84,7 +84,7 @@ public record WholeRecords(long end, List<Long> headers) {
   private static void learn(PcapNgReader reader, CaptureFile file, List<Long> headers) throws IOException {
     for (long header : headers) {
       try (InputStream in = file.open(header)) {
-        reader.learn(new ByteSupply(file.path(), in, header, false, SMALL));
+        reader.learn(new ByteSupply(file.path(), in, header, Compression.NONE, SMALL));
       }
     }
   }

@@ -4,7 +4,7 @@ import java.io._
 
 import scala.jdk.CollectionConverters._
 
-import io.phantoms.spark.source.wire.{Policy, WireCounters}
+import io.phantoms.spark.source.wire.{Policy, WireCounters, WireException}
 
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -87,6 +87,32 @@ class ExportStateSuite extends AnyFunSuite {
     )._1.map(_("sampling")) == Seq(1000))
     assert(decode(Seq(Sent(v9(set(300, u16(1, 2))))), some)._1.isEmpty)
     assert(all.of((_, _, _) => false).isEmpty && !all.isEmpty && ExportState.NONE.isEmpty)
+  }
+
+  test("whose data was given up for want of room is known to those who go on; of so many domains") {
+    def give(datagrams: Seq[Sent], before: ExportState) = {
+      val decoder = new ExportDecoder("udp", Policy.DROPMALFORMED, All, new WireCounters, before)
+      val wire = new Wire(datagrams)
+      while (wire.next()) {
+        decoder.decode(wire)
+        while (decoder.nextFlow()) {}
+      }
+      shipped(decoder.state())
+    }
+    def refused(state: ExportState) = intercept[WireException](state.requireNoneGivenUp("port")).getMessage
+    val first = Seq.fill(WaitingSets.MAX_SETS_EACH + 1)(Sent(v9(set(300, u16(1)))))
+    val others = Seq.fill(2)(Sent(ipfix(set(301, u16(1))), from = "2001:db8::7"))
+    val state = give(first ++ others, ExportState.NONE)
+    val last = give(others, give(Nil, state))
+    assert(refused(last).startsWith(
+      "port, byte 0: a data set of 2 bytes: no template 300 of exporter 198.51.100.1, port 4000, domain 1 came. "
+    ))
+    last.of((_, _, length) => length == 16).requireNoneGivenUp("port")
+    // Waiting is no loss, nor is what a template came for.
+    give(Seq(Sent(v9(set(0, template(300, 7 -> 2))))), give(first.tail, ExportState.NONE)).requireNoneGivenUp("port")
+    val many = (0 until 20000).map(d => Sent(v9With(source = d.toLong)(set(300, u16(1)))))
+    val crowded = give(many, ExportState.NONE)
+    assert(crowded.givenUp.size == WaitingSets.MAX_GIVEN_UP && refused(crowded).contains("domain 2616 came"))
   }
 
   test("it is bounded as the decoder is") {

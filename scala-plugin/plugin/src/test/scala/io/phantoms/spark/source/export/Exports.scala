@@ -5,7 +5,7 @@ import java.net.InetAddress
 
 import scala.jdk.CollectionConverters._
 
-import io.phantoms.spark.source.wire.{FieldKind, Policy, WireCounters, WireRecord}
+import io.phantoms.spark.source.wire.{ByteSupply, FieldKind, Policy, WireCounters, WireRecord}
 
 /** What a reader made of an export: flows by column name, NULLs left out; problems; counts. */
 final case class Decoded(flows: Seq[Map[String, Any]], problems: Seq[Problem], counters: WireCounters) {
@@ -123,7 +123,7 @@ object Exports {
     bytes(u16(id, fields.size, scopes), bytes(fields.map(f => u16(f._1, f._2)): _*))
 
   def reader(file: Array[Byte], policy: Policy = Policy.PERMISSIVE, wanted: Array[Boolean] = All): ExportReader =
-    new ExportReader("flows.nf", new ByteArrayInputStream(file), policy, wanted)
+    new ExportReader(new ByteSupply("flows.nf", new ByteArrayInputStream(file), 0), policy, wanted)
 
   /** Reads a file of datagrams. */
   def read(file: Array[Byte], policy: Policy = Policy.PERMISSIVE, wanted: Array[Boolean] = All): Decoded =

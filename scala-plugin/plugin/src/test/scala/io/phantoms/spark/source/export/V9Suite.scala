@@ -172,7 +172,7 @@ class V9Suite extends AnyFunSuite {
       Sent(data(1), port = 4001)
     )
     assert(decoded.column("srcport") == Seq(1, 2, 2))
-    assert(decoded.problem.contains("no template 256"))
+    assert(decoded.problem.contains("no template 256 of exporter 198.51.100.1, port 4001, domain 1 came"))
     assert(decoded.counters.withoutTemplate == 1)
   }
 
@@ -193,7 +193,7 @@ class V9Suite extends AnyFunSuite {
     val decoded = read(file)
     assert(decoded.column("srcport") == Seq(1))
     assert(decoded.counters.withoutTemplate == 2 && decoded.counters.decoded == 3)
-    assert(decoded.problems.map(_.text).forall(_.contains("no template 257 of its exporter came")))
+    assert(decoded.problems.map(_.text).forall(_.contains("no template 257 of domain 1 came")))
     assert(decoded.problems.map(_.known("template")) == Seq(257, 257))
     assert(decoded.problems.map(_.known("_file_offset")) == Seq(26, 26))
     assert(read(file, Policy.DROPMALFORMED).counters.withoutTemplate == 2)

@@ -7,7 +7,7 @@ import scala.jdk.CollectionConverters._
 
 import io.phantoms.spark.source.`export`.{Exports, Flows}
 import io.phantoms.spark.source.read.{ColumnForm, RecordColumn}
-import io.phantoms.spark.source.wire.Policy
+import io.phantoms.spark.source.wire.{Policy, WireException}
 
 import org.apache.spark.sql.connector.read.PartitionReader
 import org.apache.spark.sql.connector.read.streaming.{Offset, ReadLimit}
@@ -112,6 +112,52 @@ class PortStreamSuite extends AnyFunSuite {
     port.stop()
   }
 
+  test("data that a task gives up: by mode") {
+    def sent(mode: Policy) = {
+      val port = new Port(bytes = 1 << 24, mode = mode, maxBytes = 1 << 24)
+      val zero = port.stream.initialOffset()
+      (1 to 5000).foreach(_ => port.send(v9Data(1), "2001:db8::1"))
+      (port, zero, port.next(zero))
+    }
+    val (failing, a, b) = sent(Policy.FAILFAST)
+    val error = intercept[WireException](failing.rows(a, b)).getMessage
+    assert(error.contains("no template 300 of exporter 2001:db8::1, port 4000, domain 1 came"), error)
+    assert(error.startsWith("127.0.0.1:9, ") && error.contains("Mode PERMISSIVE reads on"), error)
+    failing.stop()
+    val (telling, c, d) = sent(Policy.PERMISSIVE)
+    val part = telling.stream.planInputPartitions(c, d).head
+    val reader = telling.stream.createReaderFactory().createReader(part)
+    val lost = Iterator.continually(reader).takeWhile(_.next()).map(_.get().getString(2)).toSeq
+    assert(lost.nonEmpty && lost.forall(_.contains("no template 300 of exporter 2001:db8::1")))
+    telling.next(d)
+    assert(telling.metrics("setsWithoutTemplate") == lost.size.toString)
+    telling.stop()
+  }
+
+  test("data for which there is no room beside that of exporters in other tasks: FAILFAST fails when more comes") {
+    def sent(mode: Policy) = {
+      val port = new Port(bytes = 1 << 24, mode = mode, maxBytes = 1 << 24)
+      val zero = port.stream.initialOffset()
+      for (e <- 1 to 5; _ <- 1 to 4000) port.send(v9Data(e), s"10.0.0.$e")
+      val one = port.next(zero)
+      // No task has too much of it.
+      assert(port.rows(zero, one) == Seq(Nil, Nil, Nil))
+      port.send(v9Template, "10.0.0.5")
+      val two = port.next(one)
+      assert(port.rows(one, two) == Seq(Seq.fill(4000)(5 -> None)), "nothing of this exporter is lost")
+      port.send(v9Template, "10.0.0.1")
+      (port, two, port.next(two))
+    }
+    val (failing, a, b) = sent(Policy.FAILFAST)
+    val error = intercept[WireException](failing.rows(a, b)).getMessage
+    assert(error.contains("no template 300 of exporter 10.0.0.1, port 4000, domain 1 came"), error)
+    failing.stop()
+    val (reading, c, d) = sent(Policy.PERMISSIVE)
+    val lost = reading.metrics("setsWithoutTemplate").toInt
+    assert(lost > 1000 && reading.rows(c, d) == Seq(Seq.fill(4000 - lost)(1 -> None)))
+    reading.stop()
+  }
+
   test("exporters are told apart, and divided among tasks") {
     val port = new Port()
     val zero = port.stream.initialOffset()
@@ -124,7 +170,7 @@ class PortStreamSuite extends AnyFunSuite {
     assert(rows.size == 3 && rows.flatten.toSet == Set(1 -> None, 9 -> None, 51515 -> Some(7L)))
     port.stream.commit(one)
     val m = port.metrics
-    assert(m("exporters") == "6" && m("datagrams.10.0.0.1") == "2" && m("datagrams.2001:db8:0:0:0:0:0:1") == "1")
+    assert(m("exporters") == "6" && m("datagrams.10.0.0.1") == "2" && m("datagrams.2001:db8::1") == "1")
     port.stop()
   }
 

@@ -36,7 +36,7 @@ class ByteSupplySuite extends AnyFunSuite {
     val bytes = new Array[Byte](300000)
     random.nextBytes(bytes)
     for (piece <- Seq(1, 17, 4096, Int.MaxValue); size <- Seq(1, 64, 100000)) {
-      val supply = new ByteSupply("f", new Memory(bytes, piece).open(1000), 1000, false, size)
+      val supply = new ByteSupply("f", new Memory(bytes, piece).open(1000), 1000, Compression.NONE, size)
       var at = 1000
       while (at < bytes.length) {
         val n = (1 + random.nextInt(5000)).min(bytes.length - at)
@@ -55,7 +55,7 @@ class ByteSupplySuite extends AnyFunSuite {
   }
 
   test("a length that lies costs nothing") {
-    val supply = new ByteSupply("f", new ByteArrayInputStream(new Array[Byte](10)), 0, false, 16)
+    val supply = new ByteSupply("f", new ByteArrayInputStream(new Array[Byte](10)), 0, Compression.NONE, 16)
     assert(!supply.ensure(ByteSupply.MOST) && supply.buffer.length <= 64 && supply.available == 10)
     assertThrows[IllegalArgumentException](supply.ensure(ByteSupply.MOST + 1))
   }
@@ -78,7 +78,8 @@ class ByteSupplySuite extends AnyFunSuite {
     ) {
       val file = new Memory(bytes, piece)
       val supply = ByteSupply.decompressed("f", file.open(0))
-      assert(supply.isCompressed)
+      assert(supply.compression == (if (bytes(0) == 0x1f) Compression.GZIP else Compression.ZSTD), what)
+      assert(supply.isCompressed && supply.head(24).sameElements(capture.take(24)))
       assert(all(supply).sameElements(capture), what)
       assert(supply.failure == null)
       supply.close()
@@ -86,7 +87,7 @@ class ByteSupplySuite extends AnyFunSuite {
       assert(read(bytes, piece = piece).rows.size == 5000)
     }
     val plain = ByteSupply.decompressed("f", new Memory(capture, 3).open(0))
-    assert(!plain.isCompressed && all(plain).sameElements(capture))
+    assert(plain.compression == Compression.NONE && !plain.isCompressed && all(plain).sameElements(capture))
   }
 
   test("a compressed file is read by who has its beginning, and is not divided") {
