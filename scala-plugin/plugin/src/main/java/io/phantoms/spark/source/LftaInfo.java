@@ -18,6 +18,7 @@ import java.io.PrintStream;
 import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -89,7 +90,7 @@ public final class LftaInfo {
       found.put("bytes", Files.size(path));
       readFile(new Local(path));
     } catch (IOException | RuntimeException | NoClassDefFoundError e) {
-      found.put("error", e instanceof IOException && e.getMessage() != null ? e.getMessage() : e.toString());
+      found.put("error", reason(e));
     }
     return found;
   }
@@ -177,6 +178,12 @@ public final class LftaInfo {
       section.put("templates", sums.toList());
       section.put("flows_of_more_templates", sums.leftOut());
     }
+  }
+
+  /** Of errors of the file system the message may be the path alone. */
+  static String reason(Throwable e) {
+    boolean says = e instanceof IOException && !(e instanceof FileSystemException) && e.getMessage() != null;
+    return says ? e.getMessage() : e.toString();
   }
 
   /** Reads to the end. What was met is told even if an error ends it. */

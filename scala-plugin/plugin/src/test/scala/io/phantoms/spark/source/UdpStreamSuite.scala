@@ -86,9 +86,9 @@ class UdpStreamSuite extends AnyFunSuite with PortStreams {
     // Of the last batch that had data.
     val last = query.asInstanceOf[StreamingQueryWrapper].streamingQuery.lastExecution.executedPlan
     assert(collectWithSubqueries(last) { case g: StreamedGroupsExec => g }.size == 1)
+    eventually(s"${query.lastProgress}")(query.recentProgress.map(_.numInputRows).sum == 5)
     query.stop()
     sender.close()
-    assert(query.recentProgress.map(_.numInputRows).sum == 5)
   }
 
   test("a ring that is full drops, and tells") {
