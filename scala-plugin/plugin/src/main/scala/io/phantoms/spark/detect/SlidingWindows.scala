@@ -223,6 +223,15 @@ object SlidingWindows {
       if found.range == found.slide
     } yield found
 
+  /** The windows of a column that is the begin of the one window that a row is in. */
+  private[detect] def begin(column: Attribute, value: Expression): Option[Windows] =
+    for {
+      begin <- microsOf(value)
+      time <- timeOf(begin)
+      (slide, start) <- periodOf(begin)
+      found <- verified(column, time, Seq(begin), Seq(Add(begin, Literal(slide))), slide, start)
+    } yield found
+
   /** Windows of which it is known what they look like, if they do. */
   private[detect] def verified(
       attribute: Attribute,

@@ -106,9 +106,12 @@ private[spark] object TumblingWindows {
   /** What an expression of a time is constant over: slices of so many microseconds, one of which begins at `start`. */
   final case class Slices(time: Expression, width: Long, start: Long)
 
-  /** The slices of a window, of its begin or end, or of `date_trunc`; None of anything else. */
-  def slices(e: Expression): Option[Slices] =
-    windows(AttributeReference("window", e.dataType)(), e).map(_.windows).map(w => Slices(w.time, w.slide, w.start))
+  /** The slices of a window, of its begin, or of `date_trunc`; None of anything else. */
+  def slices(e: Expression): Option[Slices] = {
+    val column = AttributeReference("window", e.dataType)()
+    windows(column, e).map(_.windows).orElse(SlidingWindows.begin(column, e))
+      .map(w => Slices(w.time, w.slide, w.start))
+  }
 
   /** Widths of what times are truncated to, microseconds. */
   private val Units: Map[String, Long] = {

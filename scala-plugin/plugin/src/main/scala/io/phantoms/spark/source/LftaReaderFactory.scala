@@ -44,7 +44,8 @@ private[source] final case class LftaReaderFactory(
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] = {
     val read = recordsOf(partition)
     aggregate match {
-      case Some(a) => options.tables.reader(read, a.columns.map(GroupColumn.of).toArray, a.aggregates.toArray)
+      case Some(a) =>
+        options.tables.reader(read, a.columns.map(GroupColumn.of).toArray, a.aggregates.toArray, a.columns.isEmpty)
       case None => new RowReader(read, columns, schema, partitionColumns)
     }
   }

@@ -75,9 +75,11 @@ private[source] final case class CopiedRows(
     )
   }
 
-  /** An expression over windows, once for each copy. */
-  def each(e: Expression): Seq[Expression] =
-    values.map(v => e.transform { case a: Attribute if a.exprId == attribute.exprId => v })
+  /** Slices copied into their windows, as rows would be. */
+  def of(slices: SparkPlan): SparkPlan = {
+    val copies = ExpandExec(values.map(_ +: slices.output), attribute +: slices.output, slices)
+    conditions.reduceOption(And(_, _)).fold[SparkPlan](copies)(FilterExec(_, copies))
+  }
 }
 
 private[source] object Steps {

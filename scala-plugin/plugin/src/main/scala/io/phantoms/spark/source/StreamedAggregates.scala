@@ -51,7 +51,7 @@ private[source] object StreamedAggregates {
   }
 
   private def column(e: Expression, columns: Columns): Option[(RecordColumn, DataType)] = e match {
-    case a: Attribute => columns.column(a.name)
+    case a: Attribute => columns.column(a)
     case _ => None
   }
 

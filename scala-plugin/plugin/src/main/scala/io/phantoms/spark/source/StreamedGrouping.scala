@@ -7,9 +7,9 @@ import io.phantoms.spark.source.stream.{GroupedRead, HasReaders, StreamReaders}
 
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.expressions.aggregate.{Partial, PartialMerge}
-import org.apache.spark.sql.execution.{ExpandExec, FilterExec, ProjectExec, SparkPlan}
+import org.apache.spark.sql.execution.{ProjectExec, SparkPlan}
 import org.apache.spark.sql.execution.aggregate.HashAggregateExec
-import org.apache.spark.sql.types.{BooleanType, DataType, TimestampType}
+import org.apache.spark.sql.types.{DataType, TimestampType}
 
 /** What the readers of a stream are told of the first part of an aggregation; or why they are not. */
 private[source] object StreamedGrouping {
@@ -29,7 +29,7 @@ private[source] object StreamedGrouping {
           a.resultExpressions.forall(_.isInstanceOf[Attribute]),
         "the results are other than groups and buffers"
       )
-      columns = new Columns(readers)
+      columns = new Columns(readers, steps.scan.outputSet)
       below <- columns.conditions(steps.below)
       above <- columns.conditions(steps.above)
       time <- columns.eventTime(steps)
@@ -43,15 +43,24 @@ private[source] object StreamedGrouping {
         "there are too many columns"
       )
     } yield {
-      val read =
-        GroupedRead(below, time, None, above, by.map(_._2).toArray, aggregates.map(_._1).toArray, columns.read)
+      val read = GroupedRead(
+        below,
+        time,
+        None,
+        above,
+        by.map(_._2).toArray,
+        aggregates.map(_._1).toArray,
+        a.groupingExpressions.isEmpty,
+        columns.read
+      )
       val groups = by.map(_._1) ++ aggregates.map(_._2)
-      val values = keys ++ parts.flatMap(_.buffers)
+      val results = named(a, keys ++ parts.flatMap(_.buffers))
       def done(output: Seq[Attribute], results: Seq[NamedExpression]): SparkPlan =
-        StreamedGroupsExec(output, results, groups, readers, read, a.child)
+        StreamedGroupsExec(output, results, groups, readers, read, a, a.child)
       steps.windows match {
-        case None => done(a.output, named(a, values))
-        case Some(windows) => merged(a, windows, values, done(groups, groups))
+        case None if by.isEmpty => done(a.output, results)
+        case None => merged(a, done(a.output, results))
+        case Some(windows) => merged(a, ProjectExec(results, windows.of(done(groups, groups))))
       }
     }
 
@@ -63,25 +72,13 @@ private[source] object StreamedGrouping {
   private def named(a: HashAggregateExec, values: Seq[Expression]): Seq[NamedExpression] =
     (keysOf(a) ++ buffersOf(a)).zip(values).map { case (r, value) => Alias(value, r.name)(r.exprId) }
 
-  /** Slices are copied into their windows as rows would be, and put together there. */
-  private def merged(
-      a: HashAggregateExec,
-      windows: CopiedRows,
-      values: Seq[Expression],
-      slices: SparkPlan
-  ): SparkPlan = {
-    val stays = AttributeReference("stays", BooleanType)()
-    val condition = windows.conditions.reduceOption(And(_, _)).getOrElse(Literal.TrueLiteral)
-    val copies = (values :+ condition).map(windows.each).transpose
-    val results = keysOf(a) ++ buffersOf(a)
-    val expand = ExpandExec(copies, results.map(_.withNullability(true)) :+ stays, slices)
-    a.copy(
-      groupingExpressions = keysOf(a),
-      aggregateExpressions = a.aggregateExpressions.map(_.copy(mode = PartialMerge)),
-      initialInputBufferOffset = a.groupingExpressions.size,
-      child = ProjectExec(results, FilterExec(stays, expand))
-    )
-  }
+  /** Parts of a group that left the readers' tables are put together before they are shuffled. */
+  private def merged(a: HashAggregateExec, parts: SparkPlan): SparkPlan = a.copy(
+    groupingExpressions = keysOf(a),
+    aggregateExpressions = a.aggregateExpressions.map(_.copy(mode = PartialMerge)),
+    initialInputBufferOffset = a.groupingExpressions.size,
+    child = parts
+  )
 
   private[source] def told(holds: Boolean, otherwise: => Refusal): Either[Refusal, Unit] =
     Either.cond(holds, (), otherwise)
@@ -91,13 +88,15 @@ private[source] object StreamedGrouping {
 }
 
 /** Columns of a scan as records give them; remembers which were asked for. */
-private[source] final class Columns(readers: StreamReaders) {
+private[source] final class Columns(readers: StreamReaders, scanned: AttributeSet) {
   import StreamedGrouping.{each, told, Refusal}
   private var asked = Set.empty[RecordColumn]
 
   def read: Set[RecordColumn] = asked
 
-  def column(name: String): Option[(RecordColumn, DataType)] = {
+  def column(a: Attribute): Option[(RecordColumn, DataType)] = if (scanned.contains(a)) column(a.name) else None
+
+  private def column(name: String): Option[(RecordColumn, DataType)] = {
     val found = readers.column(name)
     found.foreach(asked += _._1)
     found
@@ -111,7 +110,7 @@ private[source] final class Columns(readers: StreamReaders) {
   def eventTime(steps: Steps): Either[Refusal, Option[RecordColumn]] = steps.watermark match {
     case None => Right(None)
     case Some(time: Attribute) if time.dataType == TimestampType =>
-      column(time.name).toRight(s"${time.name} is no column of records").map(c => Some(c._1))
+      column(time).toRight(s"${time.name} is no column of records").map(c => Some(c._1))
     case Some(other) => Left(s"the watermark is of ${other.sql}")
   }
 
@@ -142,19 +141,30 @@ private[source] final class Columns(readers: StreamReaders) {
         "a time is grouped by in another way than windows and date_trunc"
       )
       columns = (asIs.toSeq ++ slices.flatMap(_.time.references)).distinctBy(_.exprId)
-      by <- each(columns)(c => of(c, if (asIs.contains(c)) Nil else times.getOrElse(c.exprId, Nil)))
+      by <- each(columns) { c =>
+        val alone = copied.filter(w => w.time.exprId == c.exprId && !sliced.flatten.exists(_.time.semanticEquals(c)))
+        if (asIs.contains(c)) of(c, GroupColumn.of(_))
+        else of(c, r => alone.fold(common(times(c.exprId), r))(paired(_, r)))
+      }
     } yield columns.map(_.withNullability(true)).zip(by)
   }
 
   private def isTime(a: Attribute): Boolean = a.dataType == TimestampType
 
-  private def of(c: Attribute, slices: Seq[TumblingWindows.Slices]): Either[Refusal, GroupColumn] =
-    column(c.name).map(_._1).filter(r => RecordGroups.groupsBy(r.form))
-      .toRight(s"the readers do not group by ${c.name}")
-      .map { r =>
-        // Slices that all of the windows are made of.
-        val edges = slices.flatMap(s => Seq(s.width, s.start - slices.head.start))
-        val width = edges.map(BigInt(_)).foldLeft(BigInt(0))(_ gcd _).toLong
-        if (width == 0) GroupColumn.of(r) else new GroupColumn(r, width, Math.floorMod(slices.head.start, width))
-      }
+  private def of(c: Attribute, by: RecordColumn => GroupColumn): Either[Refusal, GroupColumn] =
+    column(c).map(_._1).filter(r => RecordGroups.groupsBy(r.form))
+      .toRight(s"the readers do not group by ${c.name}").map(by)
+
+  /** The slices of windows that overlap: two to a slide where a window is no multiple of it. */
+  private def paired(copied: CopiedRows, c: RecordColumn): GroupColumn = {
+    val w = copied.windows
+    new GroupColumn(c, w.slide, Math.floorMod(w.start, w.slide), w.first)
+  }
+
+  /** Slices that all of several windows are made of. */
+  private def common(slices: Seq[TumblingWindows.Slices], c: RecordColumn): GroupColumn = {
+    val edges = slices.flatMap(s => Seq(s.width, s.start - slices.head.start))
+    val width = edges.map(BigInt(_)).foldLeft(BigInt(0))(_ gcd _).toLong
+    new GroupColumn(c, width, Math.floorMod(slices.head.start, width), 0)
+  }
 }

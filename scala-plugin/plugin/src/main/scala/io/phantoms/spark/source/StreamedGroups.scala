@@ -22,8 +22,9 @@ import org.apache.spark.sql.execution.datasources.v2.MicroBatchScanExec
  * }}}
  * After:
  * {{{
- *   StreamedGroups [window, srcip, sum]
- *   +- Project ... +- Filter ... +- EventTimeWatermark ... +- MicroBatchScan lfta     (done by the readers)
+ *   HashAggregate [window, srcip], [merge_sum(length)]
+ *   +- StreamedGroups [window, srcip, sum]
+ *      +- Project ... +- Filter ... +- EventTimeWatermark ... +- MicroBatchScan lfta     (done by the readers)
  * }}}
  *
  * Spark pushes nothing into streams. What comes out is what the operator that is replaced would hand out, so the state

@@ -6,7 +6,9 @@ import io.phantoms.spark.source.stream.{EventTimes, GroupedRead, StreamReaders}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, NamedExpression, UnsafeProjection}
-import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.catalyst.util.truncatedString
+import org.apache.spark.sql.execution.{ExplainUtils, SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.execution.aggregate.HashAggregateExec
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceRDD, MicroBatchScanExec}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.execution.streaming.operators.stateful.{EventTimeStatsAccum, EventTimeWatermarkExec}
@@ -21,6 +23,7 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.{EventTimeSta
  * @param results of the rows of groups: what Spark's own operator hands out
  * @param groups what rows of groups have: grouping columns, aggregates
  * @param read what the readers do
+ * @param replaced what Spark would do
  */
 private[source] final case class StreamedGroupsExec(
     override val output: Seq[Attribute],
@@ -28,6 +31,7 @@ private[source] final case class StreamedGroupsExec(
     groups: Seq[Attribute],
     @transient readers: StreamReaders,
     @transient read: GroupedRead,
+    @transient replaced: HashAggregateExec,
     child: SparkPlan
 ) extends UnaryExecNode {
   override lazy val metrics: Map[String, SQLMetric] =
@@ -52,8 +56,22 @@ private[source] final case class StreamedGroupsExec(
     }
   }
 
-  override def simpleString(maxFields: Int): String =
-    s"$nodeName ${output.mkString("[", ", ", "]")}"
+  // Of the same rows the same groups: what is shuffled may be used again.
+  override protected def doCanonicalize(): SparkPlan = replaced.canonicalized
+
+  override def simpleString(maxFields: Int): String = {
+    val keys = truncatedString(replaced.groupingExpressions, "[", ", ", "]", maxFields)
+    val functions = truncatedString(replaced.aggregateExpressions, "[", ", ", "]", maxFields)
+    s"$nodeName(keys=$keys, functions=$functions) ${truncatedString(output, "[", ", ", "]", maxFields)}"
+  }
+
+  override def verboseStringWithOperatorId(): String =
+    s"""
+       |$formattedNodeName
+       |${ExplainUtils.generateFieldString("Keys", replaced.groupingExpressions)}
+       |${ExplainUtils.generateFieldString("Functions", replaced.aggregateExpressions)}
+       |${ExplainUtils.generateFieldString("Output", output)}
+       |""".stripMargin
 
   override protected def withNewChildInternal(newChild: SparkPlan): StreamedGroupsExec = copy(child = newChild)
 }

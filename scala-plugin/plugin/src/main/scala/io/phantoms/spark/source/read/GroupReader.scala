@@ -87,11 +87,20 @@ private[source] final class GroupReader(
  */
 private[source] final case class ReaderTables(bytes: Long, kind: TableKind, flush: Flush) {
 
-  /** Groups of records in a table that is empty yet. */
-  def reader(records: TaskRecords, by: Array[GroupColumn], aggregates: Array[PartialAggregate]): GroupReader = {
+  /**
+   * Groups of records in a table that is empty yet.
+   *
+   * @param whole whether there is a group even of no records
+   */
+  def reader(
+      records: TaskRecords,
+      by: Array[GroupColumn],
+      aggregates: Array[PartialAggregate],
+      whole: Boolean
+  ): GroupReader = {
     val (keyWords, valueWords) = (RecordGroups.keyWords(by), RecordGroups.valueWords(aggregates.length))
     val slots = if (by.isEmpty) 1 else ReaderTable.slotsIn(bytes, keyWords, valueWords)
     val table = new ReaderTable(kind, slots, keyWords, valueWords)
-    new GroupReader(records, new RecordGroups(by, aggregates, table), table, flush, by.isEmpty)
+    new GroupReader(records, new RecordGroups(by, aggregates, table), table, flush, whole)
   }
 }

@@ -21,6 +21,7 @@ trait EventTimes extends Serializable {
  * @param above conditions on records after that
  * @param by grouping columns
  * @param aggregates of each group
+ * @param whole whether there is a group even of no records
  * @param columns all columns that are read
  */
 final case class GroupedRead(
@@ -30,13 +31,14 @@ final case class GroupedRead(
     above: Seq[Condition],
     by: Array[GroupColumn],
     aggregates: Array[PartialAggregate],
+    whole: Boolean,
     columns: Set[RecordColumn]
 ) {
 
   /** The groups of a task's records. */
   private[source] def reader(records: TaskRecords, tables: ReaderTables): PartitionReader[InternalRow] = {
     val passing = new PassingRecords(records, this)
-    new PassingGroups(passing, tables.reader(passing, by, aggregates))
+    new PassingGroups(passing, tables.reader(passing, by, aggregates, whole))
   }
 }
 
