@@ -4,6 +4,7 @@ import scala.collection.mutable
 
 import io.phantoms.spark.Turns
 import io.phantoms.spark.conf.PhantomsConf
+import io.phantoms.spark.oracle.EverySecondTest
 
 import org.apache.spark.sql.{Dataset, Row}
 import org.apache.spark.sql.classic.DataFrame
@@ -16,7 +17,7 @@ import org.scalatest.funsuite.AnyFunSuite
  * Aggregations over streams whose first part the readers do: batch by batch the rows of plain Spark, with the same
  * watermarks and counts of input, and with state that either side goes on with.
  */
-class StreamedGroupsSuite extends AnyFunSuite with LftaStreams {
+class StreamedGroupsSuite extends AnyFunSuite with EverySecondTest with LftaStreams {
   import StreamedGroupsSuite._
 
   /** Files, a batch each: of one time, of later ones, of earlier ones. */
