@@ -2,7 +2,7 @@ package io.phantoms.spark.cost
 
 import scala.collection.immutable.BitSet
 
-import io.phantoms.spark.model.{Machine, Problem}
+import io.phantoms.spark.model.{Machine, Problem, Query}
 
 /**
  * Elapsed time of a batch job, in nanoseconds, from the machine's constants.
@@ -60,22 +60,41 @@ private[spark] final class CostModel(problem: Problem) {
   private def beyondCache(tableBytes: Double, cacheBytes: Double, slope: Double): Double =
     1.0 + math.max(0.0, slope * math.log(tableBytes / cacheBytes) / math.log(2.0))
 
-  /** Time one map task spends on a relation: probing its table of this many bytes, and shipping what leaves. */
-  def mapWork(fed: Double, evictions: Double, tableBytes: Double, shippedBytes: Option[Int]): Double =
-    fed * probe(tableBytes) + shippedBytes.fold(0.0)(bytes => evictions * c2(bytes))
+  /**
+   * Time one map task spends on a relation: probing its table of this many bytes, and shipping what leaves.
+   *
+   * @param sketching what adding an entry to a group's sketches takes
+   */
+  def mapWork(
+      fed: Double,
+      evictions: Double,
+      tableBytes: Double,
+      shippedBytes: Option[Int],
+      sketching: Double = 0.0
+  ): Double = fed * (probe(tableBytes) + sketching) + shippedBytes.fold(0.0)(bytes => evictions * c2(bytes))
+
+  /** Adding a row to the sketches of a group of a relation by `keys`, or merging those of another one: only what is there. */
+  def sketching(keys: BitSet, rows: Boolean): Double = sketching(problem.sketches(keys), rows)
+
+  private def sketching(words: Int, rows: Boolean): Double =
+    if (words == 0) 0.0 else if (rows) SketchUpdate else SketchMerge * words
 
   /**
    * Merging one entry into a complete table of this many bytes: [[Machine.merge]] while the table stays in the cache of
    * a core, and more with every doubling past that.
+   *
+   * @param sketching what merging its sketches takes, see [[sketching]]
    */
-  def mergeTime(tableBytes: Double): Double =
-    machine.merge * beyondCache(tableBytes, CacheBytes, CacheSlope)
+  def mergeTime(tableBytes: Double, sketching: Double = 0.0): Double =
+    machine.merge * beyondCache(tableBytes, CacheBytes, CacheSlope) + sketching
 
   /** Merging what all map tasks ship of one relation into tables of `tableBytes` each. */
-  def mergeWork(evictions: Double, tableBytes: Double): Double = evictions * partitions * mergeTime(tableBytes)
+  def mergeWork(evictions: Double, tableBytes: Double, sketching: Double = 0.0): Double =
+    evictions * partitions * mergeTime(tableBytes, sketching)
 
   /** Deriving a relation, in tables of `tableBytes` each, from a complete one of `parentGroups` groups. */
-  def deriveWork(parentGroups: Double, tableBytes: Double): Double = parentGroups * mergeTime(tableBytes)
+  def deriveWork(parentGroups: Double, tableBytes: Double, sketching: Double = 0.0): Double =
+    parentGroups * mergeTime(tableBytes, sketching)
 
   /**
    * Groups of a relation in all tasks that merged `parentGroups` groups of its parent and aggregate them once more, where
@@ -93,11 +112,17 @@ private[spark] final class CostModel(problem: Problem) {
    * Feeding a relation of the second tier from `fed` groups of its parent, in tables of `tableBytes` each: aggregating
    * them, and shipping the partial groups.
    */
-  def tierWork(fed: Double, partials: Double, tableBytes: Double, entryBytes: Int): Double =
-    fed * mergeTime(tableBytes) + partials * c2(entryBytes)
+  def tierWork(
+      fed: Double,
+      partials: Double,
+      tableBytes: Double,
+      entryBytes: Int,
+      sketching: Double = 0.0
+  ): Double = fed * mergeTime(tableBytes, sketching) + partials * c2(entryBytes)
 
   /** Merging what the tasks between the shuffles ship of one relation. */
-  def tierMergeWork(partials: Double, tableBytes: Double): Double = partials * mergeTime(tableBytes)
+  def tierMergeWork(partials: Double, tableBytes: Double, sketching: Double = 0.0): Double =
+    partials * mergeTime(tableBytes, sketching)
 
   /** Writing the results of queries of one grouping, and putting windows together from slices before that. */
   def emitWork(groups: Double, queries: Vector[Int]): Double = combining.work(groups, queries.map(problem.queries))
@@ -169,13 +194,15 @@ private[spark] final class CostModel(problem: Problem) {
       val wanted = rows * problem.selectivity(q)
       val groups =
         combining.results(q, math.min(math.max(1.0, wanted), math.max(1.0, problem.statistics.groups(q.keys))))
-      (rows - wanted) * machine.scanRow / parallelism + alone(q.keys, wanted * math.max(1.0, q.copies), groups)
+      (rows - wanted) * machine.scanRow / parallelism + alone(q, wanted * math.max(1.0, q.copies), groups)
     }.sum
 
-  /** Elapsed time of plain Spark for one query by `keys`, over so many rows with so many groups. */
-  def alone(keys: BitSet, rows: Double, groups: Double): Double = {
-    val leaving = groupsInTask(groups, math.max(1.0, problem.statistics.flowLength(keys))) * partitions
-    (rows * machine.plainRow + leaving * machine.plainGroup) / parallelism
+  /** Elapsed time of plain Spark for one query, over so many rows with so many groups. */
+  def alone(q: Query, rows: Double, groups: Double): Double = {
+    val leaving = groupsInTask(groups, math.max(1.0, problem.statistics.flowLength(q.keys))) * partitions
+    val row = machine.plainRow + sketching(q.sketchWords, rows = true)
+    val group = machine.plainGroup + sketching(q.sketchWords, rows = false) + machine.c2PerByte * 8 * q.sketchWords
+    (rows * row + leaving * group) / parallelism
   }
 }
 
@@ -201,6 +228,12 @@ private[spark] object CostModel {
 
   /** Size one reduce partition of a shipped relation should not exceed. */
   val ShardBytes: Double = 8.0 * 1024 * 1024
+
+  /** Nanoseconds to merge one word of sketches: ten registers, of which the greater ones stay. */
+  val SketchMerge: Double = 10
+
+  /** Nanoseconds to hash a value and to look at its register. */
+  val SketchUpdate: Double = 40
 
   // The n-th harmonic number is ln n plus this, in the limit.
   private val EulerGamma: Double = 0.5772156649

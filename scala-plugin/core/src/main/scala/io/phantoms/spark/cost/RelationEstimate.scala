@@ -64,11 +64,12 @@ private[spark] object ConfigurationEstimate {
 
     val estimates = relations.zipWithIndex.map { case (r, i) =>
       val bytes = problem.entryBytes(r.keys)
+      val merging = model.sketching(r.keys, rows = false)
       val emit = model.emitWork(groups(i), r.queries)
       r.placement match {
         case Placement.Derived =>
           shippedAt(i) = shippedAt(r.parent)
-          val work = made(i, model.deriveWork(groups(r.parent), groups(i) * bytes / busyAt(shippedAt(i)))) + emit
+          val work = made(i, model.deriveWork(groups(r.parent), groups(i) * bytes / busyAt(shippedAt(i)), merging)) + emit
           reduceWork(shippedAt(i)) += emit
           RelationEstimate(groups(i), groups(r.parent), 0.0, 0.0, 0L, work)
         case Placement.SecondTier(key, shards) =>
@@ -79,12 +80,12 @@ private[spark] object ConfigurationEstimate {
               model.partialGroups(groups(i), fed, n)
             case _ => math.min(groups(i), fed)
           }
-          val ship = model.tierWork(fed, evictions(i), evictions(i) * bytes / busyAt(source), bytes)
+          val ship = model.tierWork(fed, evictions(i), evictions(i) * bytes / busyAt(source), bytes, merging)
           tierWork(source) += ship
           busyAt(i) = model.busyShards(shards, key, r.keys)
           shippedAt(i) = i
           val merge = math.max(1, answered(i).size) *
-            model.tierMergeWork(evictions(i), groups(i) * bytes / busyAt(i)) + emit
+            model.tierMergeWork(evictions(i), groups(i) * bytes / busyAt(i), merging) + emit
           reduceWork(i) += merge
           RelationEstimate(groups(i), fed, 0.0, evictions(i), 0L, ship + merge)
         case placement =>
@@ -94,7 +95,8 @@ private[spark] object ConfigurationEstimate {
           val inTask = model.groupsInTask(groups(i), raw)
           evictions(i) = model.evictions(fed, inTask, r.buckets.toDouble, la)
           val shipped = Option.when(placement != Placement.Feeds)(bytes)
-          val work = model.mapWork(fed, evictions(i), r.buckets.toDouble * bytes, shipped)
+          val sketching = if (r.parent < 0) model.sketching(r.keys, rows = true) else merging
+          val work = model.mapWork(fed, evictions(i), r.buckets.toDouble * bytes, shipped, sketching)
           mapWork += work
           busyAt(i) = placement match {
             case Placement.Shipped(key, shards) => model.busyShards(shards, key, r.keys)
@@ -103,7 +105,7 @@ private[spark] object ConfigurationEstimate {
           shippedAt(i) = i
           val merge =
             if (shipped.isEmpty) 0.0
-            else made(i, model.mergeWork(evictions(i), groups(i) * bytes / busyAt(i))) + emit
+            else made(i, model.mergeWork(evictions(i), groups(i) * bytes / busyAt(i), merging)) + emit
           if (shipped.nonEmpty) reduceWork(i) += emit
           val x = if (r.buckets == 0) 1.0 else CollisionModel.clustered(inTask, r.buckets.toDouble, la)
           RelationEstimate(

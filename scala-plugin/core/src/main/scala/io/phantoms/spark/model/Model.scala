@@ -79,6 +79,7 @@ final case class Machine(
  * @param secondTier whether relations may be placed in the second tier, see [[Placement.SecondTier]]
  * @param rowWork nanoseconds to compute keys and inputs of one row, once for all queries
  * @param plainRowWork the same without sharing, over all queries
+ * @param sketchWords words of the buffers that are sketches of some queries: other relations do not hold them
  */
 final case class Problem(
     attributes: IndexedSeq[KeyAttribute],
@@ -90,7 +91,8 @@ final case class Problem(
     maxShards: Int,
     secondTier: Boolean = true,
     rowWork: Double = 0.0,
-    plainRowWork: Double = 0.0
+    plainRowWork: Double = 0.0,
+    sketchWords: Int = 0
 ) {
   require(queries.forall(_.keys.forall(a => a >= 0 && a < attributes.size)), "a query names an unknown attribute")
 
@@ -123,8 +125,12 @@ final case class Problem(
   /** Bytes of one table entry: packed key words, buffers and one word of flags (SMAP's h). */
   def entryBytes(keys: BitSet): Int = {
     def words(bits: Int): Int = (bits + 63) / 64
-    8 * (1 + words(keys.iterator.map(attributes(_).bits).sum) + words(bufferBits))
+    8 * (1 + words(keys.iterator.map(attributes(_).bits).sum) + words(bufferBits) - sketchWords + sketches(keys))
   }
+
+  /** Words of sketches in one entry: all of them where it may feed a query that has some, else none. */
+  def sketches(keys: BitSet): Int =
+    if (sketchWords > 0 && queries.exists(q => q.sketchWords > 0 && q.keys.subsetOf(keys))) sketchWords else 0
 }
 
 /** Where a relation of a configuration is maintained and how its content reaches the consumer. */

@@ -149,7 +149,7 @@ private[search] final class PartSearch(problem: Problem, algorithm: String, minS
     val groups = if (q.window.isEmpty && q.predicate.isEmpty) g else results * CollisionModel.occupied(each, g)
     val passing = if (q.predicate.isEmpty) 0.0 else (statistics.rows - rows) * machine.scanRow
     passing / parallelism +
-      model.alone(q.keys, rows * q.copies, math.max(1.0, math.min(groups, rows * math.max(1.0, q.copies))))
+      model.alone(q, rows * q.copies, math.max(1.0, math.min(groups, rows * math.max(1.0, q.copies))))
   }
 }
 

@@ -145,4 +145,37 @@ class CostModelSuite extends AnyFunSuite {
     near(estimate.relations(2).evictions, 2 * 251)
     near(estimate.relations(2).cost, 2 * 251 * (10 * 0.3 + 100) + 502 * 50 + 2 * 20)
   }
+
+  test("sketches: words that only relations with a query that has some hold, ship and merge") {
+    val (wide, narrow, both) = (BitSet(0), BitSet(1), BitSet(0, 1))
+    val groups = Map(wide -> 10.0, narrow -> 20.0, both -> 100.0)
+    val words = 52
+    val none = problem(10000, groups, Vector(wide, narrow))
+    val some = none.copy(
+      queries = Vector(Query(wide, sketchWords = words), Query(narrow)),
+      bufferBits = none.bufferBits + 64 * words,
+      sketchWords = words
+    )
+    val without = Seq(narrow, BitSet(2), BitSet.empty)
+    without.foreach(k => assert(some.entryBytes(k) == none.entryBytes(k) && some.sketches(k) == 0))
+    Seq(wide, both).foreach(k => assert(some.entryBytes(k) == none.entryBytes(k) + 8 * words))
+
+    def configuration(buckets: Int) = Configuration(
+      Vector(
+        Relation(both, Vector.empty, -1, buckets, Placement.Feeds),
+        Relation(wide, Vector(0), 0, 16, Placement.Shipped(wide, 1)),
+        Relation(narrow, Vector(1), 0, 32, Placement.Shipped(narrow, 1))
+      )
+    )
+    val more = Chooser.estimate(some, configuration(256)).relations.zip(
+      Chooser.estimate(none, configuration(256)).relations
+    ).map { case (s, n) => s.cost - n.cost }
+    near(more(2), 0)
+    val phantom = Chooser.estimate(some, configuration(256)).relations.head
+    // By hand: each row is hashed once; what the phantom evicts is merged, and what is shipped is, and is wider.
+    near(more(0), 10000 * 40)
+    val shipped = Chooser.estimate(some, configuration(256)).relations(1)
+    near(more(1), phantom.evictions * 10 * words + shipped.evictions * (10 * words + 2 * 8 * words))
+    assert(Chooser.costWithout(some) > Chooser.costWithout(none) + 10000 * 40 / 4)
+  }
 }

@@ -27,6 +27,7 @@ object Eligibility {
       expression(function, s"the input of ${name(function)}"),
       call.filter.flatMap(expression(_, s"the filter of ${name(function)}")),
       known.flatMap(_.refused(function)).map(e => UnsupportedInputType(name(function), e.dataType.sql)),
+      known.flatMap(_.unsuited(function)).map(UnsupportedShape(_)),
       known.flatMap(_.sometimesEvaluated(function)).filter(ExpressionCost.canFail).map(e =>
         UnsupportedShape(s"${name(function)} evaluates ${e.sql}, which may fail, for some rows only")
       )

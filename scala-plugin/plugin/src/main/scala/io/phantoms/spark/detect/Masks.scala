@@ -174,7 +174,7 @@ private[detect] object Masks {
       case c: Count if c.children.size == 1 =>
         single(c).map(s => s.copy(parts = s.parts.map(notNull))).orElse(counted(c))
       case f @ (_: Min | _: Max) => single(f).orElse(extreme(f))
-      case f @ (_: Average | _: CentralMomentAgg) => single(f)
+      case f @ (_: Average | _: CentralMomentAgg | _: HyperLogLogPlusPlus) => single(f)
       case _ => None
     }
     found.orElse(Option.when(slot.filter.nonEmpty)(Split(Seq(Masked(slot.function, Literal.TrueLiteral)), _.head)))

@@ -2,12 +2,12 @@ package io.phantoms.spark.detect
 
 import scala.collection.immutable.BitSet
 
-import io.phantoms.spark.functions.{ExecutedFunction, ExpressionCost, SignatureWord}
+import io.phantoms.spark.functions.{ExecutedFunction, ExpressionCost, SignatureWord, WordsAggregate}
 import io.phantoms.spark.model.{KeyKind, PeriodicWindow, Query}
 import io.phantoms.spark.stats.GroupedInput
 
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
-import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
+import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateFunction, DeclarativeAggregate}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan}
 
 /**
@@ -54,14 +54,15 @@ final case class Workload(
   private lazy val numberedKeys =
     Workload.numbered(queries.map(_.keys.map(_.expression)))(e => (e.canonicalized, e.dataType))
   private lazy val numberedAggregates =
-    Workload.numbered(queries.map(_.functions.map(f => WorkloadAggregate(f.function, f.filter))))(a =>
-      (a.function.canonicalized, a.filter.map(_.canonicalized))
-    )
+    Workload.numbered(
+      queries.map(_.functions.map(f => WorkloadAggregate(f.function, f.filter))),
+      isLate = (a: WorkloadAggregate) => !a.function.isInstanceOf[DeclarativeAggregate]
+    )(a => (a.function.canonicalized, a.filter.map(_.canonicalized)))
 
   /** Distinct grouping expressions over [[base]], not yet normalised (NaN, -0.0). */
   def keys: IndexedSeq[Expression] = numberedKeys._1
 
-  /** Distinct functions. */
+  /** Distinct functions, in the order in which Spark evaluates their inputs: what is made of expressions first. */
   def aggregates: IndexedSeq[WorkloadAggregate] = numberedAggregates._1
 
   /** By query and by its key slots: ordinals into [[keys]]. */
@@ -79,7 +80,8 @@ final case class Workload(
       fragmentOf(i),
       masksOf(i).flatMap(_._2).distinct.size,
       consumerOf(i),
-      consumers(consumerOf(i)).repeated
+      consumers(consumerOf(i)).repeated,
+      WordsAggregate.sum(aggregatesOf(i).distinct.map(aggregates(_).function))
     )
   }
 
@@ -184,9 +186,12 @@ object Workload {
   /** What finding a row's partner in a join takes, nanoseconds. */
   private val Joining = 60.0
 
-  /** Distinct things in the order of their first appearance, and for each query the ordinals of its own. */
-  private def numbered[T](ofQueries: IndexedSeq[Seq[T]])(identity: T => Any): (IndexedSeq[T], IndexedSeq[Seq[Int]]) = {
-    val distinct = ofQueries.flatten.distinctBy(identity)
+  /** Distinct things in the order of their first appearance, late ones last, and for each query the ordinals of its own. */
+  private def numbered[T](ofQueries: IndexedSeq[Seq[T]], isLate: T => Boolean = (_: T) => false)(
+      identity: T => Any
+  ): (IndexedSeq[T], IndexedSeq[Seq[Int]]) = {
+    val (late, first) = ofQueries.flatten.distinctBy(identity).partition(isLate)
+    val distinct = first ++ late
     val ordinals = distinct.map(identity).zipWithIndex.toMap
     (distinct, ofQueries.map(_.map(t => ordinals(identity(t)))))
   }

@@ -1,9 +1,10 @@
 package io.phantoms.spark.detect
 
 import io.phantoms.spark.detect.DeclineReason._
-import io.phantoms.spark.functions.ExpressionCost
+import io.phantoms.spark.functions.{ExpressionCost, WordsAggregate}
 
 import org.apache.spark.sql.catalyst.expressions.{And, Attribute, AttributeSet, Cast, Expression, Or}
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 
@@ -44,6 +45,7 @@ object WorkloadBuilder {
       () => keys.flatMap(k => Eligibility.key(inlined(k))).headOption,
       () => inputs.flatMap(i => Eligibility.expression(inlined(i), "an aggregate's input")).headOption,
       () => queries.flatMap(b => b.results ++ b.having).flatMap(Eligibility.expression(_, "a result")).headOption,
+      () => WordsAggregate.tooWide(programs(queries)).map(UnsupportedShape(_)),
       // Windows are shared among themselves, and so are the aggregates of one groupBy over parts of its groups.
       () => Option.when(queries.size < 2 && queries.forall(q => q.window.isEmpty && q.masks.isEmpty))(SingleAggregate)
     )
@@ -57,6 +59,11 @@ object WorkloadBuilder {
         )
     }
   }
+
+  /** Different calls of functions that keep words for each group. */
+  private def programs(queries: Seq[WorkloadQuery]): Seq[AggregateFunction] =
+    queries.flatMap(_.functions).filter(f => WordsAggregate.is(f.function))
+      .distinctBy(f => (f.function.canonicalized, f.filter.map(_.canonicalized))).map(_.function)
 
   /**
    * @param rows the condition for the rows that are aggregated at all

@@ -17,9 +17,11 @@ import org.apache.spark.sql.internal.SQLConf
  */
 final class ExecutedFunction private (rewritten: Expression) {
   private val plain = rewritten.collectFirst { case e: AggregateExpression => e.aggregateFunction }.get
-    .asInstanceOf[DeclarativeAggregate]
 
-  val function: DeclarativeAggregate = SharedFunction.of(plain).fold(plain)(_.executed(plain))
+  val function: DeclarativeAggregate = SharedFunction.of(plain) match {
+    case Some(shared) => shared.executed(plain)
+    case None => SharedFunction.declarative(plain)
+  }
 
   /** The original's result, where that of [[function]] has this ordinal. */
   def result(ordinal: Int): Expression = rewritten.transformUp {

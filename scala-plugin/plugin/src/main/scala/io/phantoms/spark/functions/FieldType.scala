@@ -50,6 +50,20 @@ object FieldType {
     def fromBits(bits: String): String = s"((int) $bits)"
   }
 
+  /** The state of a [[WordsAggregate]]: so many words, zero at first and changed in place. Never NULL. */
+  final case class Words(count: Int) extends FieldType(WordsType, 64 * count) {
+    def toBits(value: String): String = throw new IllegalStateException("several words")
+    def fromBits(bits: String): String = throw new IllegalStateException("several words")
+  }
+
+  /** The type of what a record's words are handed to expressions as. */
+  val WordsType: DataType = ObjectType(classOf[RecordWords])
+
+  private val WordsKey = "phantoms.words"
+
+  /** Marks a buffer field of so many words. */
+  def wordsMark(count: Int): Metadata = new MetadataBuilder().putLong(WordsKey, count).build()
+
   /** Marks of buffer fields that lie in records in a way of their own. */
   val CarryMark: Metadata = new MetadataBuilder().putString("phantoms.field", "carry").build()
   val TotalMark: Metadata = new MetadataBuilder().putString("phantoms.field", "total").build()
@@ -93,6 +107,7 @@ object FieldType {
   def ofBuffer(field: AttributeReference): FieldType = field.dataType match {
     case d: DecimalType if field.metadata == TotalMark => Total(d)
     case IntegerType if field.metadata == CarryMark => CarryField
+    case _: ObjectType => Words(field.metadata.getLong(WordsKey).toInt)
     case d: DecimalType if d.precision > Decimal.MAX_LONG_DIGITS => WideDecimal(d)
     case other => of(other).getOrElse(RowField(other))
   }

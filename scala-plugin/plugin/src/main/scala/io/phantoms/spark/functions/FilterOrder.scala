@@ -102,16 +102,15 @@ private[spark] object FilterOrder extends PredicateHelper {
    */
   def isCompiled(functions: Seq[AggregateFunction], keys: Seq[Expression], filters: Seq[Expression]): Boolean = {
     def fits(types: Seq[DataType]): Boolean = types.map(fields).sum <= SQLConf.get.wholeStageMaxNumFields
-    compilesStages && hashes(functions) &&
+    compilesStages && functions.forall(_.isInstanceOf[DeclarativeAggregate]) && hashes(functions) &&
     fits(keys.map(_.dataType) ++ functions.flatMap(_.aggBufferAttributes).map(_.dataType)) &&
     fits(AttributeSet(keys ++ functions ++ filters).toSeq.map(_.dataType))
   }
 
-  /** Whether an aggregate of these functions is a hash aggregate, of expressions that have code. */
-  private def hashes(functions: Seq[AggregateFunction]): Boolean = functions.forall {
-    case d: DeclarativeAggregate => d.aggBufferAttributes.forall(a => UnsafeRow.isMutable(a.dataType)) &&
-      !d.exists(_.isInstanceOf[CodegenFallback])
-    case _ => false
+  /** Whether an aggregate of these functions is a hash aggregate, over expressions that have code. */
+  private def hashes(functions: Seq[AggregateFunction]): Boolean = functions.forall { f =>
+    f.aggBufferAttributes.forall(a => UnsafeRow.isMutable(a.dataType)) &&
+    !f.children.exists(_.exists(_.isInstanceOf[CodegenFallback]))
   }
 
   /** Columns as Spark counts them for what a stage's code can have. */

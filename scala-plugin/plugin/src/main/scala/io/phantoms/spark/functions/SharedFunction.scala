@@ -8,7 +8,8 @@ import org.apache.spark.sql.types._
 /**
  * What there is to know of an aggregate function before it can be computed from finer aggregates. One that is not in
  * [[SharedFunction.all]] is left to Spark; one is added by an entry there and nothing else: how its buffer lies in a record
- * follows from the types of its fields ([[FieldType.ofBuffer]]), and update, merge and result are its own expressions.
+ * follows from the types of its fields ([[FieldType.ofBuffer]]), and update, merge and result are its own expressions, or
+ * those of what runs it ([[WordsAggregate]]).
  */
 sealed trait SharedFunction {
 
@@ -17,6 +18,9 @@ sealed trait SharedFunction {
 
   /** The first input whose type is not accepted. */
   def refused(function: AggregateFunction): Option[Expression] = None
+
+  /** What else is wrong with it, as a sentence. */
+  def unsuited(function: AggregateFunction): Option[String] = None
 
   /** An argument that Spark evaluates for some rows only, which ones depending on their order. */
   def sometimesEvaluated(function: AggregateFunction): Option[Expression] = None
@@ -28,15 +32,20 @@ sealed trait SharedFunction {
   def isExact(function: AggregateFunction): Boolean
 
   /** The function to run in its place. */
-  def executed(function: DeclarativeAggregate): DeclarativeAggregate = function
+  def executed(function: AggregateFunction): DeclarativeAggregate = SharedFunction.declarative(function)
 }
 
 object SharedFunction {
   import InputTypes._
 
-  val all: Seq[SharedFunction] = Seq(Counts, Sums, Averages, Extremes, ExtremesBy, Bits, Moments)
+  val all: Seq[SharedFunction] = Seq(Counts, Sums, Averages, Extremes, ExtremesBy, Bits, Moments, Words)
 
   def of(function: AggregateFunction): Option[SharedFunction] = all.find(_.is(function))
+
+  private[functions] def declarative(function: AggregateFunction): DeclarativeAggregate = function match {
+    case d: DeclarativeAggregate => d
+    case other => throw new IllegalStateException(s"${other.prettyName} is not made of expressions")
+  }
 
   /**
    * Functions whose result is the order of rows, or one of them by their order. So are those that divide by a second moment
@@ -60,7 +69,7 @@ object SharedFunction {
     override def addsFloats(f: AggregateFunction): Boolean = f.children.exists(c => isFloating(c.dataType))
     def isExact(f: AggregateFunction): Boolean =
       f.isInstanceOf[WideTotal] || f.children.forall(c => isExactOver(c.dataType))
-    override def executed(f: DeclarativeAggregate): DeclarativeAggregate = WideTotal(f)
+    override def executed(f: AggregateFunction): DeclarativeAggregate = WideTotal(SharedFunction.declarative(f))
 
     /** Of Spark's own function over this type. */
     protected def isExactOver(t: DataType): Boolean
@@ -118,6 +127,17 @@ object SharedFunction {
     }
     override def addsFloats(f: AggregateFunction): Boolean = true
     def isExact(f: AggregateFunction): Boolean = false
+  }
+
+  /** Approximate distinct counts: registers in words, of which the greater ones stay. */
+  private case object Words extends SharedFunction {
+    def is(f: AggregateFunction): Boolean = WordsAggregate.is(f)
+    override def unsuited(f: AggregateFunction): Option[String] = WordsAggregate.tooWide(Seq(f))
+    def isExact(f: AggregateFunction): Boolean = true
+    override def executed(f: AggregateFunction): DeclarativeAggregate = f match {
+      case program: ImperativeAggregate => WordsAggregate(program)
+      case other => super.executed(other)
+    }
   }
 }
 

@@ -6,9 +6,9 @@ import org.apache.spark.sql.catalyst.expressions.{
   Expression,
   ExpressionEquals
 }
-import org.apache.spark.sql.catalyst.expressions.aggregate.DeclarativeAggregate
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
 
-import io.phantoms.spark.functions.{ExpressionCost, FilterOrder, RowValue, WideTotal}
+import io.phantoms.spark.functions.{ExpressionCost, FilterOrder, RowValue, WideTotal, WordsAggregate}
 import io.phantoms.spark.spec.AggregateSpec
 
 /**
@@ -53,7 +53,8 @@ private[rewrite] object CommonInputs {
     // it in a condition.
     val takenOut = queries.distinct.flatMap { case (by, functions) =>
       val called = functions.map(aggregates)
-      FilterOrder.takenOut(called.map(plain), by.map(keys), called.flatMap(_.filter))
+      FilterOrder.takenOut(called.map(plain), by.map(keys), called.flatMap(_.filter)) ++
+        FilterOrder.takenOutOfProjection(called.map(a => plain(a) -> a.filter), by.map(keys))
     }
     def expressions(skipForShortcut: Boolean): EquivalentExpressions = {
       val all = new EquivalentExpressions(skipForShortcut)
@@ -87,8 +88,9 @@ private[rewrite] object CommonInputs {
   }
 
   /** The function as plain Spark runs it. */
-  private def plain(a: AggregateSpec): DeclarativeAggregate = a.function match {
+  private def plain(a: AggregateSpec): AggregateFunction = a.function match {
     case wide: WideTotal => wide.plain
+    case words: WordsAggregate => words.plain
     case other => other
   }
 }

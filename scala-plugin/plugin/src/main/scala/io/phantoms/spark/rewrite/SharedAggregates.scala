@@ -1,6 +1,7 @@
 package io.phantoms.spark.rewrite
 
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.DeclarativeAggregate
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project, Union}
 import org.apache.spark.sql.internal.SQLConf
@@ -74,7 +75,8 @@ object SharedAggregates {
         if (q.masks.isEmpty) q.results.map(functions.bound(i, _)) else Nil,
         q.having.map(functions.bound(i, _)),
         q.rowOnEmptyInput,
-        overVariables = q.rowOnEmptyInput && FilterOrder.compilesStages,
+        overVariables = q.rowOnEmptyInput && FilterOrder.compilesStages &&
+          (q.functions ++ q.asked).forall(_.function.isInstanceOf[DeclarativeAggregate]),
         window = q.window.map { w =>
           val slice = workload.sliceOf(i).get
           WindowSpec(slice, w.range, w.slide, w.start, workload.keys(slice).isInstanceOf[ComposedSlice])

@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.util.toPrettySQL
 import org.apache.spark.sql.classic.SparkSession
 
 import io.phantoms.spark.conf.{ObservingOptions, SamplingOptions}
-import io.phantoms.spark.functions.{FieldType, RecordWidth, SignatureWord}
+import io.phantoms.spark.functions.{FieldType, RecordWidth, SignatureWord, WordsAggregate}
 import io.phantoms.spark.model.{KeyAttribute, Machine, Problem}
 import io.phantoms.spark.shims.Cancelled
 import io.phantoms.spark.stats.bounds.{InputSize, PlanBounds}
@@ -85,7 +85,8 @@ object StatisticsProvider extends Logging {
       found.statistics,
       machine.copy(parallelism = math.max(1, session.sparkContext.defaultParallelism), partitions = found.partitions),
       memory,
-      math.max(1, session.sessionState.conf.numShufflePartitions)
+      math.max(1, session.sessionState.conf.numShufflePartitions),
+      sketchWords = WordsAggregate.sum(asked.functions)
     )
   }
 

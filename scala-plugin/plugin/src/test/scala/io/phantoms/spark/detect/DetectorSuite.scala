@@ -276,7 +276,16 @@ class DetectorSuite extends AnyFunSuite with DetectionTestSession {
     declined("max_by of what may fail", cubed("max_by(1 / c, c)"), "UNSUPPORTED_SHAPE"),
     declined("mode", cubed("mode(c)"), "UNSUPPORTED_FUNCTION"),
     declined("percentile", cubed("percentile(c, 0.5)"), "UNSUPPORTED_FUNCTION"),
-    declined("approx_count_distinct", cubed("approx_count_distinct(c)"), "UNSUPPORTED_FUNCTION"),
+    declined(
+      "approx_count_distinct of very little deviation",
+      cubed("approx_count_distinct(c, 0.008)"),
+      "UNSUPPORTED_SHAPE"
+    ),
+    declined(
+      "approx_count_distinct of several columns, together of too little deviation",
+      cubed("approx_count_distinct(c, 0.015), approx_count_distinct(b, 0.015), approx_count_distinct(dt, 0.015)"),
+      "UNSUPPORTED_SHAPE"
+    ),
     declined("distinct", cubed("count(distinct c)"), "DISTINCT_AGGREGATE"),
     declined(
       "distinct in one branch",

@@ -3,10 +3,10 @@ package io.phantoms.spark.detect
 import java.nio.file.Files
 
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.catalyst.expressions.PythonUDF
+import org.apache.spark.sql.catalyst.expressions.{Literal, PythonUDAF, PythonUDF}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.functions._
-import org.apache.spark.sql.types.IntegerType
+import org.apache.spark.sql.types.{DoubleType, IntegerType}
 import org.scalatest.Assertion
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -99,6 +99,11 @@ class SourcesSuite extends AnyFunSuite with DetectionTestSession {
   test("a Python UDF") {
     val doubled = PythonUDF("doubled", null, IntegerType, Nil, evalType = 100, udfDeterministic = true)
     assert(Eligibility.expression(doubled, "an input").map(_.code).contains("PYTHON_UDF"))
+  }
+
+  test("a pandas UDF that aggregates") {
+    val mean = PythonUDAF("mean", null, DoubleType, Seq(Literal(1)), udfDeterministic = true)
+    assert(Eligibility.call(mean.toAggregateExpression()).left.toOption.map(_.code).contains("PYTHON_UDF"))
   }
 
   test("a Scala UDF is as deterministic as it says") {

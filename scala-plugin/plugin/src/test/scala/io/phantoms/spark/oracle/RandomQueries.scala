@@ -98,6 +98,8 @@ final class RandomQueries(table: RandomTable, random: Random) {
         pick(Vector(s"stddev($small)", s"var_pop($small)", s"covar_samp($small, $small)"))
       // Ties are of equal values.
       case "by" if exact.nonEmpty => { val c = pick(exact).name; s"${pick(Vector("max_by", "min_by"))}($c, $c)" }
+      case "distinct" =>
+        s"approx_count_distinct(${pick(table.columns).name}${pick(Vector("", ", 0.1", ", 0.3"))})"
       case "count" => s"count(${pick(table.columns).name})"
       case _ => "count(*)"
     }
@@ -105,7 +107,7 @@ final class RandomQueries(table: RandomTable, random: Random) {
   }
 
   private val families =
-    Vector("sum", "sum", "try_sum", "avg", "min", "max", "count", "count(*)", "bits", "moments", "by")
+    Vector("sum", "sum", "try_sum", "avg", "min", "max", "count", "count(*)", "bits", "moments", "by", "distinct")
 
   private def where(): String = maybe(3)(s" where ${condition()}")
 

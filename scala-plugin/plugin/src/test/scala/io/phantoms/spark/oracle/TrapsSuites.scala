@@ -90,6 +90,21 @@ class RandomScatteredTrapsSuite extends RandomTraps with OneOfFour with Scattere
   override protected def place: Int = 2
 }
 
+class DistinctCountTrapsSuite extends TrapVariants with SharesTests with DistinctCountTraps {
+  override protected def place: Int = 0
+  override protected def places: Int = 2
+}
+
+class RandomDistinctCountTrapsSuite extends RandomTraps with OneOfFour with DistinctCountTraps {
+  override protected def place: Int = 1
+}
+
+class InterpretedDistinctCountTrapsSuite
+    extends OneOfFour with RandomConfigurationSuite with TrapTables with InterpretedVariants with DistinctCountTraps {
+  override protected def place: Int = 3
+  override protected def seeds: Seq[Long] = Seq(3L)
+}
+
 /** Of eight traps of aggregates one runs in each of these, and two as a session meets them. */
 trait OtherAggregateTraps extends SharesTests with AggregateTraps with TrapTables {
   override protected def side: Int = 1

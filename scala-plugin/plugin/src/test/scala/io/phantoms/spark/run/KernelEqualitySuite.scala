@@ -51,6 +51,9 @@ class KernelEqualitySuite extends EverySecondTest with RandomConfigurationSuite 
         |try_sum(if(z > 0, interval '9000000000000' second, ds)), try_avg(if(z > 0, interval '9000000000000' second, ds)),
         |try_sum(if(z > 0, interval '2000000000' month, ym)), try_sum(if(z > 0, 1, -1) * 99999999999999999999999999999999999999),
         |try_avg(99999999999999999999999999999999999999) from %s group by grouping sets ((a, z), (n), (z, n), ())""".stripMargin,
+    "approximate distinct counts" ->
+      """select a, n, z, approx_count_distinct(c), count(*), approx_count_distinct(x, 0.2), max(b), approx_count_distinct(b)
+        |filter (where z > 0), sum(w), approx_count_distinct(s, 0.3) from %s group by cube(a, n, z)""".stripMargin,
     "sliding windows" ->
       """select window(ts, '5 hours', '2 hours') w, b, d, count(*), max(b), sum(c), avg(x), sum(w) from %s
         |group by window(ts, '5 hours', '2 hours'), b, d having count(*) > 1""".stripMargin,

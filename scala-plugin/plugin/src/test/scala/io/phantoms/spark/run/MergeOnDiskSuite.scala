@@ -121,6 +121,10 @@ final class MergeOnDiskSuite extends EverySecondTest with BeforeAndAfterAll {
     check("select a, b, c, count(*) n, sum(v) s, sum(d) sd, min(b) mb, grouping_id() g from t group by cube(a, b, c)")
   }
 
+  test("approximate distinct counts, whose records are words merged in place") {
+    check("select a, c, approx_count_distinct(v, 0.2) n, approx_count_distinct(b, 0.3) m, count(*) r from t group by cube(a, c)")
+  }
+
   test("sliding windows: the slices of a group stay together on disk") {
     check(
       """select window(at, '70 seconds', '30 seconds') w, a, b, count(*) n, sum(d) sd, min(b) mb

@@ -55,7 +55,7 @@ private[search] final class DerivationBuilder(graph: FeedingGraph, model: CostMo
     while (i < ordered.length) {
       val node = ordered(i)
       parents(i) = graph.cheapestFeeder(available, node)
-      work += model.deriveWork(graph.groups(parents(i)), tableBytes(node, busyShards)) + emitWork(node)
+      work += deriveWork(graph.groups(parents(i)), node, busyShards) + emitWork(node)
       i += 1
     }
     Derivation(root, ArraySeq.unsafeWrapArray(ordered), ArraySeq.unsafeWrapArray(parents), busyShards, work)
@@ -99,7 +99,7 @@ private[search] final class DerivationBuilder(graph: FeedingGraph, model: CostMo
   private final class PhantomGains(derivation: Derivation) {
     private val nodes = derivation.nodeArray
     private val parentGroups = derivation.parents.iterator.map(graph.groups(_)).toArray
-    private val entry = nodes.map(n => model.mergeTime(tableBytes(n, derivation.busyShards)))
+    private val entry = nodes.map(n => model.mergeTime(tableBytes(n, derivation.busyShards), sketching(n)))
     private val available = new Bits(graph.size)
     available += graph.groupsRank(derivation.root)
     nodes.foreach(n => available += graph.groupsRank(n))
@@ -114,9 +114,20 @@ private[search] final class DerivationBuilder(graph: FeedingGraph, model: CostMo
         i += 1
       }
       val from = graph.groups(graph.cheapestFeeder(available, phantom))
-      saved - model.deriveWork(from, tableBytes(phantom, derivation.busyShards))
+      saved - deriveWork(from, phantom, derivation.busyShards)
     }
   }
+
+  /** By node, what merging the sketches of a group takes. */
+  val sketching: Array[Double] = Array.tabulate(graph.size)(i => model.sketching(graph.keys(i), rows = false))
+
+  /** Deriving a node from so many groups. */
+  def deriveWork(parentGroups: Double, node: Int, busyShards: Double): Double =
+    model.deriveWork(parentGroups, tableBytes(node, busyShards), sketching(node))
+
+  /** Merging what tasks between the shuffles ship of a node. */
+  def tierMergeWork(partials: Double, node: Int, busyShards: Double): Double =
+    model.tierMergeWork(partials, tableBytes(node, busyShards), sketching(node))
 
   /** Bytes of a relation's table in each of the tasks it is spread over. */
   def tableBytes(node: Int, busyShards: Double): Double = graph.groups(node) * graph.entryBytes(node) / busyShards

@@ -84,9 +84,21 @@ private[placement] final class LftaForestBuilder(
   private def work(forest: LftaForest, ships: Int => Boolean): Double = forest.nodes.indices.iterator.map { i =>
     val node = forest.nodes(i)
     val shipped = Option.when(ships(node))(graph.entryBytes(node))
-    model.mapWork(forest.fed(i), forest.evictions(i), tableBytes(forest, i), shipped) +
-      (if (ships(node)) forest.evictions(i) * model.machine.merge else 0.0)
+    model.mapWork(forest.fed(i), forest.evictions(i), tableBytes(forest, i), shipped, sketching(forest, i)) +
+      (if (ships(node)) forest.evictions(i) * (model.machine.merge + merging(node)) else 0.0)
   }.sum
+
+  // By node, what sketches take: of a row, and of another group.
+  private val updating = Array.tabulate(graph.size)(i => model.sketching(graph.keys(i), rows = true))
+  private[placement] val merging: Array[Double] =
+    Array.tabulate(graph.size)(i => model.sketching(graph.keys(i), rows = false))
+
+  private def sketching(forest: LftaForest, i: Int): Double =
+    if (forest.parent(i) < 0) updating(forest.nodes(i)) else merging(forest.nodes(i))
+
+  /** Time one map task spends on finding the groups of what feeds relation `i` of a forest, and on adding to them. */
+  def feedWork(forest: LftaForest, i: Int): Double =
+    forest.fed(i) * (model.probe(tableBytes(forest, i)) + sketching(forest, i))
 
   /** Bytes of the table of relation `i` of a forest; 0 where it has none. */
   def tableBytes(forest: LftaForest, i: Int): Double =

@@ -43,7 +43,7 @@ private[placement] final class StateCosts(
   // Merging one entry where a node is shipped by itself.
   private def ownMergeTime(node: Int): Double = {
     if (ownMerge(node).isNaN)
-      ownMerge(node) = model.mergeTime(derivations.tableBytes(node, shards.ownBusy(node)))
+      ownMerge(node) = model.mergeTime(derivations.tableBytes(node, shards.ownBusy(node)), forests.merging(node))
     ownMerge(node)
   }
 
@@ -85,14 +85,15 @@ private[placement] final class StateCosts(
     var i = 0
     while (i < forest.nodes.length) {
       val node = forest.nodes(i)
-      val probes = forest.fed(i) * model.probe(forests.tableBytes(forest, i))
+      val probes = forests.feedWork(forest, i)
       if (!set.ships(node)) mapWork += probes
       else {
         mapWork += probes + forest.evictions(i) * shipTime(node)
         val shipment = set.shipmentOf(node)
         val busy = if (shipment == null) shards.ownBusy(node) else shipment.busyShards
         val mergeTime =
-          if (shipment == null) ownMergeTime(node) else model.mergeTime(derivations.tableBytes(node, busy))
+          if (shipment == null) ownMergeTime(node)
+          else model.mergeTime(derivations.tableBytes(node, busy), forests.merging(node))
         val merge = forest.evictions(i) * model.partitions * mergeTime
         // A phantom that feeds the second tier alone is merged for that alone.
         if (!graph.isPhantom(node) || shipment.derivation.nodeArray.nonEmpty) {
@@ -123,7 +124,7 @@ private[placement] final class StateCosts(
     while (i < forest.nodes.length) {
       val node = forest.nodes(i)
       if (state.set.ships(node)) {
-        val map = forest.fed(i) * model.probe(forests.tableBytes(forest, i)) + forest.evictions(i) * shipTime(node)
+        val map = forests.feedWork(forest, i) + forest.evictions(i) * shipTime(node)
         val merge = forest.evictions(i) * model.partitions * ownMergeTime(node)
         costs(node) = map * model.partitions / model.mapParallelism + merge / speed(shards.ownBusy(node))
       }
@@ -137,7 +138,7 @@ private[placement] final class StateCosts(
     val leaving = forests.groupsInTask(root)
     val map = model.rowsPerTask * probeInCache + leaving * shipTime(root)
     map * model.partitions / model.mapParallelism +
-      model.mergeWork(leaving, derivations.tableBytes(root, busy)) / speed(busy)
+      model.mergeWork(leaving, derivations.tableBytes(root, busy), forests.merging(root)) / speed(busy)
   }
 
   private val probeInCache = model.probe(CostModel.ProbeCacheBytes)

@@ -63,7 +63,7 @@ private[placement] final class TierBuilder(
     nodes.indices.foreach { i =>
       val n = nodes(i)
       val p = parents(i)
-      val work = model.deriveWork(graph.groups(p), derivations.tableBytes(n, source.busyShards))
+      val work = derivations.deriveWork(graph.groups(p), n, source.busyShards)
       put(n, making(p) + work, graph.groups(n))
     }
     val finestFirst =
@@ -88,7 +88,7 @@ private[placement] final class TierBuilder(
         rank = there.next(rank + 1)
       }
       put(node, 0.0, partials)
-      val merge = model.tierMergeWork(partials, derivations.tableBytes(node, s.busyShards)) +
+      val merge = derivations.tierMergeWork(partials, node, s.busyShards) +
         derivations.emitWork(node) + s.derivation.work
       TierFeed(s, parent, partials, work, merge)
     }
@@ -103,12 +103,18 @@ private[placement] final class TierBuilder(
     val fed = graph.groups(source.derivation.root)
     val partials = partialGroups(source, node, fed)
     feedWork(source, node, fed, partials) / math.min(source.busyShards, model.parallelism.toDouble) +
-      model.tierMergeWork(partials, derivations.tableBytes(node, busyShards)) /
+      derivations.tierMergeWork(partials, node, busyShards) /
       math.min(busyShards, model.parallelism.toDouble)
   }
 
   private def feedWork(source: TierSource, node: Int, fed: Double, partials: Double): Double =
-    model.tierWork(fed, partials, partials * graph.entryBytes(node) / source.busyShards, graph.entryBytes(node))
+    model.tierWork(
+      fed,
+      partials,
+      partials * graph.entryBytes(node) / source.busyShards,
+      graph.entryBytes(node),
+      derivations.sketching(node)
+    )
 
   private def partialGroups(source: TierSource, node: Int, fed: Double): Double =
     if (source.shards == 1 || graph.contains(node, source.shardKey)) math.min(graph.groups(node), fed)

@@ -131,7 +131,7 @@ private[placement] final class ShipmentProposals(
       val now = saving(q)
       if (now > 0) {
         val parentGroups = graph.groups(graph.cheapestFeeder(available, q))
-        val saved = now - model.deriveWork(parentGroups, derivations.tableBytes(q, busy)) / speed
+        val saved = now - derivations.deriveWork(parentGroups, q, busy) / speed
         if (saved > 0) {
           available += graph.groupsRank(q)
           nodes += at

@@ -1,6 +1,6 @@
 package io.phantoms.spark.run.generated
 
-import io.phantoms.spark.functions.{FieldType, KernelSupport}
+import io.phantoms.spark.functions.{FieldType, KernelSupport, RecordWords}
 import io.phantoms.spark.spec.{Flag, RecordLayout, SharedSpec}
 
 import org.apache.spark.sql.catalyst.expressions.BoundReference
@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.expressions.codegen.Block._
 final class RecordCode(spec: SharedSpec, val layout: RecordLayout) {
   import layout._
   private val support = classOf[KernelSupport].getName
+  private val recordWords = classOf[RecordWords].getName
 
   private def hex(mask: Long): String = s"0x${java.lang.Long.toHexString(mask)}L"
   private def word(table: String, at: String, w: Int): String = if (w == 0) s"$table[$at]" else s"$table[$at + $w]"
@@ -102,9 +103,10 @@ final class RecordCode(spec: SharedSpec, val layout: RecordLayout) {
     val flags = (0 until flagWords).filter(slotMask(_) != 0)
       .map(w => s"${word(table, at, w)} |= ${word(from, fromAt, w)} & ${hex(slotMask(w))};")
     val words = slots.filterNot(carryShift.contains).flatMap { s =>
-      (0 until slotWords(s)).map(i =>
-        s"${word(table, at, slotPlace(s) + i)} = ${word(from, fromAt, parent.layout.slotPlace(s) + i)};"
-      )
+      val (to, source, count) = (slotPlace(s), parent.layout.slotPlace(s), slotWords(s))
+      if (count <= RecordCode.ByWord)
+        (0 until count).map(i => s"${word(table, at, to + i)} = ${word(from, fromAt, source + i)};")
+      else Seq(s"System.arraycopy($from, $fromAt + $source, $table, $at + $to, $count);")
     }
     val carries = sharedWords.map { case (w, both) =>
       val halves = both.map(s => s"(${parent.carryBits(s, from, fromAt)} << ${carryShift(s)})")
@@ -134,6 +136,10 @@ final class RecordCode(spec: SharedSpec, val layout: RecordLayout) {
       case FieldType.Total(t) =>
         s"$support.total(${(0 until 3).map(i => word(table, at, w + i)).mkString(", ")}, ${t.scale})"
       case FieldType.CarryField => s"(int) ${carryBits(slot, table, at)}"
+      case FieldType.Words(count) =>
+        // One view for each place in the code: where two groups are merged, both are in use.
+        val view = ctx.addMutableState(recordWords, "words", v => s"$v = new $recordWords($count);")
+        s"$view.of($table, $at + $w)"
       case f => f.fromBits(word(table, at, w))
     }
     declare(ctx, slotField(slot), isNull, value)
@@ -203,6 +209,9 @@ final class RecordCode(spec: SharedSpec, val layout: RecordLayout) {
         val set = s"$text = ($text & ${hex(~(RecordLayout.HalfWord << shift))}) | " +
           s"(${slotField(slot).toBits(v.value.toString)} << $shift);"
         old.fold(set)(o => s"if (${v.value} != ${o.value}) { $set }")
+      case FieldType.Words(count) =>
+        // Changed in place, from zero on.
+        if (old.isDefined) "" else s"java.util.Arrays.fill($table, $at + $w, $at + ${w + count}, 0L);"
       case f if f.isDictionary =>
         val (code, value) = inDictionary(ctx, f, v)
         val set = s"$code ${word(table, at, w)} = ${f.toBits(value)};"

@@ -1,7 +1,7 @@
 package io.phantoms.spark.run.interpreted
 
 import io.phantoms.spark.block.{BlockBuilder, ByteDictionary, Hashing}
-import io.phantoms.spark.functions.{FieldType, KernelSupport}
+import io.phantoms.spark.functions.{FieldType, KernelSupport, RecordWords}
 import io.phantoms.spark.spec.{Flag, RecordLayout, SharedSpec}
 
 import org.apache.spark.sql.catalyst.InternalRow
@@ -28,7 +28,7 @@ private[interpreted] final class RecordAccess(spec: SharedSpec, val layout: Reco
   private val keyNull = Array.tabulate(spec.keys.size)(k => layout.keyNull.get(k).orNull)
   private val slotTypes = spec.slots.indices.map(layout.slotField).toArray
   private val slotFields = slotTypes.map {
-    case _: FieldType.WideDecimal | _: FieldType.Total | FieldType.CarryField => null
+    case _: FieldType.WideDecimal | _: FieldType.Total | _: FieldType.Words | FieldType.CarryField => null
     case other => FieldAccess.ofBuffer(other)
   }
   private val slotWord = Array.tabulate(spec.slots.size)(s => layout.slotPlace.getOrElse(s, 0))
@@ -151,6 +151,7 @@ private[interpreted] final class RecordAccess(spec: SharedSpec, val layout: Reco
         val w = o + slotWord(slot)
         KernelSupport.total(t(w), t(w + 1), t(w + 2), d.scale)
       case FieldType.CarryField => carryBits(slot, t, o).toInt
+      case FieldType.Words(count) => new RecordWords(count).of(t, o + slotWord(slot))
       case _ => slotFields(slot).value(t(o + slotWord(slot)), dictionary)
     }
 
@@ -179,6 +180,8 @@ private[interpreted] final class RecordAccess(spec: SharedSpec, val layout: Reco
         case FieldType.CarryField =>
           t(at) = (t(at) & ~(RecordLayout.HalfWord << carryShift(slot))) |
             ((value.asInstanceOf[Int] & RecordLayout.HalfWord) << carryShift(slot))
+        // Changed in place, from zero on.
+        case FieldType.Words(count) => if (value == null) java.util.Arrays.fill(t, at, at + count, 0L)
         case f if f.isDictionary && (value.asInstanceOf[AnyRef] eq old.asInstanceOf[AnyRef]) =>
         case _ => t(at) = slotFields(slot).bits(value, dictionary)
       }
