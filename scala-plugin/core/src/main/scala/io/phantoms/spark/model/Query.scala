@@ -35,6 +35,7 @@ final case class KeyAttribute(name: String, bits: Int, kind: KeyKind = KeyKind.G
  * @param masks different parts of a group that its results tell apart
  * @param consumer which operator of the plan gets its results; each merges for itself what was shipped
  * @param repeated whether it is another consumer's too, so that plain Spark computes it once for both
+ * @param plainTimes how many groupings of plain Spark it stands for
  */
 final case class Query(
     keys: BitSet,
@@ -43,7 +44,8 @@ final case class Query(
     fragment: Option[(Int, Int)] = None,
     masks: Int = 0,
     consumer: Int = 0,
-    repeated: Boolean = false
+    repeated: Boolean = false,
+    plainTimes: Int = 1
 ) {
 
   /** Whether it is a grouping of all rows, and nothing else. */

@@ -44,8 +44,7 @@ object WorkloadBuilder {
       () => keys.flatMap(k => Eligibility.key(inlined(k))).headOption,
       () => inputs.flatMap(i => Eligibility.expression(inlined(i), "an aggregate's input")).headOption,
       () => queries.flatMap(b => b.results ++ b.having).flatMap(Eligibility.expression(_, "a result")).headOption,
-      // Windows are shared among themselves, and so are the aggregates of one groupBy over parts of its groups.
-      () => Option.when(queries.size < 2 && queries.forall(q => q.window.isEmpty && q.masks.isEmpty))(SingleAggregate)
+      () => Option.when(queries.size < 2 && queries.forall(isOneGrouping))(SingleAggregate)
     )
     reasons.flatMap(_.apply()).nextOption() match {
       case Some(reason) => Left(reason)
@@ -57,6 +56,10 @@ object WorkloadBuilder {
         )
     }
   }
+
+  /** Windows are shared among themselves, and so are the aggregates of one groupBy over parts of its groups. */
+  private def isOneGrouping(query: WorkloadQuery): Boolean =
+    query.window.isEmpty && query.masks.isEmpty && query.plainTimes < 2
 
   /**
    * @param rows the condition for the rows that are aggregated at all
