@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterator
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql.pandas.functions import pandas_udf
 
 import phantoms
 from conftest import LOCAL
@@ -41,11 +42,14 @@ def rows(session: SparkSession) -> Iterator[SparkSession]:
     session.range(0, 500, 1, 3).selectExpr(
         "id % 7 AS a", "IF(id % 11 = 0, NULL, id % 4) AS b", "IF(id % 5 = 0, NULL, id * 31 % 97) AS v"
     ).createOrReplaceTempView("rows")
+    # Of this environment, where pandas is.
+    before, session.sparkContext.pythonExec = session.sparkContext.pythonExec, sys.executable
     session.udf.register("label", lambda v: f"<{v}>", "string")
-    session.udf.register("twice", F.pandas_udf(lambda s: 2 * s, "double"))
+    session.udf.register("twice", pandas_udf(lambda s: 2 * s, "double"))
     session.conf.set("spark.phantoms.minSavings", "-1e9")
     yield session
     session.conf.set("spark.phantoms.minSavings", LOCAL["spark.phantoms.minSavings"])
+    session.sparkContext.pythonExec = before
     session.catalog.dropTempView("rows")
 
 

@@ -93,9 +93,7 @@ private[spark] object TumblingWindows {
   }
 
   private def tumbling(column: Alias, child: LogicalPlan): Option[Tumbling] = {
-    windows(column.toAttribute, column.child).filter(t =>
-      !t.windows.time.nullable || child.constraints.contains(IsNotNull(t.windows.time))
-    )
+    windows(column.toAttribute, column.child).filter(t => !t.windows.time.nullable || child.constraints.contains(IsNotNull(t.windows.time)))
   }
 
   private def windows(column: Attribute, value: Expression): Option[Tumbling] = value match {
