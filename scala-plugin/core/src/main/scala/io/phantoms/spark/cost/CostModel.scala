@@ -194,7 +194,8 @@ private[spark] final class CostModel(problem: Problem) {
       val wanted = rows * problem.selectivity(q)
       val groups =
         combining.results(q, math.min(math.max(1.0, wanted), math.max(1.0, problem.statistics.groups(q.keys))))
-      (rows - wanted) * machine.scanRow / parallelism + alone(q, wanted * math.max(1.0, q.copies), groups)
+      q.plainTimes *
+        ((rows - wanted) * machine.scanRow / parallelism + alone(q, wanted * math.max(1.0, q.copies), groups))
     }.sum
 
   /** Elapsed time of plain Spark for one query, over so many rows with so many groups. */

@@ -36,6 +36,7 @@ final case class KeyAttribute(name: String, bits: Int, kind: KeyKind = KeyKind.G
  * @param consumer which operator of the plan gets its results; each merges for itself what was shipped
  * @param repeated whether it is another consumer's too, so that plain Spark computes it once for both
  * @param sketchWords words of the sketches in a group of it: states that are merged word by word
+ * @param plainTimes how many groupings of plain Spark it stands for
  */
 final case class Query(
     keys: BitSet,
@@ -45,7 +46,8 @@ final case class Query(
     masks: Int = 0,
     consumer: Int = 0,
     repeated: Boolean = false,
-    sketchWords: Int = 0
+    sketchWords: Int = 0,
+    plainTimes: Int = 1
 ) {
 
   /** Whether it is a grouping of all rows, and nothing else. */

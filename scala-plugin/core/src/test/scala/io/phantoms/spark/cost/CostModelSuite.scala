@@ -55,6 +55,15 @@ class CostModelSuite extends AnyFunSuite {
     }
   }
 
+  test("plain Spark groups as often as a query stands for") {
+    val once = problem(1e6, Map(BitSet(0) -> 5000.0), Vector(BitSet(0)))
+    def standingFor(times: Int) =
+      new CostModel(once.copy(queries = once.queries.map(_.copy(plainTimes = times)))).noSharing
+    assert(standingFor(1) > 0)
+    near(standingFor(3), 3 * standingFor(1))
+    near(standingFor(0), 0)
+  }
+
   test("as many entries as groups: all of them leave, whatever the table") {
     val model = new CostModel(problem(1000, Map.empty, Vector.empty))
     for (b <- Seq(0.0, 16.0, 512.0, 1e6)) near(model.evictions(500, 500, b, 1), 500)

@@ -32,6 +32,7 @@ final case class PhantomsSettings(
     multiAggregate: Boolean,
     windows: Boolean,
     predicates: Boolean,
+    distinct: Boolean,
     sample: Boolean,
     sampleRows: Int,
     machine: MachineOfConstants = MachineOfConstants(),
@@ -153,6 +154,13 @@ object PhantomsConf {
       "and conditional aggregates of one groupBy.")
     .version(Since).booleanConf.createWithDefault(true)
 
+  val DistinctEnabled = SQLConf.buildConf("spark.phantoms.distinct.enabled")
+    .doc(
+      "Whether DISTINCT aggregates are computed from groupBys by the keys and the distinct columns, which are shared among " +
+        "themselves and with others."
+    )
+    .version(Since).booleanConf.createWithDefault(true)
+
   val SampleEnabled = SQLConf.buildConf("spark.phantoms.stats.sample.enabled")
     .doc("Whether a bounded sample of an input may be read while planning, to estimate rows and groups.")
     .version(Since).booleanConf.createWithDefault(true)
@@ -206,10 +214,7 @@ object PhantomsConf {
     .createWithDefault("off")
 
   /** Switches that the design has and that nothing reads yet, with what is left alone meanwhile. */
-  private val later = Map(
-    "distinct.enabled" -> "DISTINCT aggregates",
-    "streaming.enabled" -> "streaming plans"
-  ).map { case (key, what) => s"$Prefix$key" -> what }
+  private val later = Map("streaming.enabled" -> "streaming plans").map { case (key, what) => s"$Prefix$key" -> what }
 
   /** One line of the generated documentation. */
   final case class Described(key: String, default: String, doc: String, since: String)
@@ -230,6 +235,7 @@ object PhantomsConf {
     MultiAggregateEnabled,
     WindowsEnabled,
     PredicatesEnabled,
+    DistinctEnabled,
     SampleEnabled,
     SampleRows,
     ObserveStats,
@@ -262,6 +268,7 @@ object PhantomsConf {
       multiAggregate = value(MultiAggregateEnabled.key, conf.getConf(MultiAggregateEnabled), true),
       windows = value(WindowsEnabled.key, conf.getConf(WindowsEnabled), true),
       predicates = value(PredicatesEnabled.key, conf.getConf(PredicatesEnabled), true),
+      distinct = value(DistinctEnabled.key, conf.getConf(DistinctEnabled), true),
       sample = value(SampleEnabled.key, conf.getConf(SampleEnabled), true),
       sampleRows = value(SampleRows.key, conf.getConf(SampleRows), SamplingOptions.DefaultRows),
       machine = machine(conf, warn),

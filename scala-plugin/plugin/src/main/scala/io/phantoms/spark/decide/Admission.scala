@@ -1,13 +1,13 @@
 package io.phantoms.spark.decide
 
 import io.phantoms.spark.conf.{PhantomsConf, PhantomsSettings}
-import io.phantoms.spark.detect.{DeclineReason, Shape, Workload}
+import io.phantoms.spark.detect.{DeclineReason, Distincts, GroupingSets, Shape, Workload}
 import io.phantoms.spark.detect.DeclineReason._
 import io.phantoms.spark.functions.SharedFunction
 import io.phantoms.spark.model.Choice
 import io.phantoms.spark.shims.BuildInfo
 
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan}
 import org.apache.spark.sql.catalyst.trees.TreePattern
 import org.apache.spark.sql.internal.SQLConf
 
@@ -29,10 +29,25 @@ object Admission {
     else if (plan.isStreaming) Some(Streaming)
     else None
 
+  /** What keeps an Aggregate with DISTINCT functions from being looked at. */
+  def distinct(aggregate: Aggregate, settings: PhantomsSettings): Option[DeclineReason] =
+    if (!settings.distinct) Some(Disabled(PhantomsConf.DistinctEnabled.key))
+    else if (settings.exactFloatingPoint && Distincts.addsFloats(aggregate)) Some(ExactFloatingPoint)
+    else None
+
+  /** Whether an Aggregate may be shared with others, as far as its own functions go. */
+  def mayTake(aggregate: Aggregate, settings: PhantomsSettings): Boolean =
+    !Distincts.isIn(aggregate) || distinct(aggregate, settings).isEmpty
+
   /** 2: an operator, by its shape. */
   def operator(shape: Shape, settings: PhantomsSettings): Option[DeclineReason] = shape match {
     case Shape.UnionOf(_, aggregating) =>
       Option.when(!settings.multiAggregate && aggregating.size > 1)(Disabled(PhantomsConf.MultiAggregateEnabled.key))
+    case Shape.DistinctOf(aggregate) => distinct(aggregate, settings).orElse(
+        Option.when(!settings.groupingSets && GroupingSets.under(aggregate.child).isDefined)(
+          Disabled(PhantomsConf.GroupingSetsEnabled.key)
+        )
+      )
     case Shape.GroupingSetsOf(_) => Option.when(!settings.groupingSets)(Disabled(PhantomsConf.GroupingSetsEnabled.key))
     case Shape.SlidingWindowOf(_) => Option.when(!settings.windows)(Disabled(PhantomsConf.WindowsEnabled.key))
     case Shape.ConditionalsOf(_) => Option.when(!settings.predicates)(Disabled(PhantomsConf.PredicatesEnabled.key))

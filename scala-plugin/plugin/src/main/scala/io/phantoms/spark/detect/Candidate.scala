@@ -29,12 +29,20 @@ sealed trait Candidate {
   ): LogicalPlan
 }
 
-/** One Aggregate over the Expand of its grouping sets, or of its windows. */
-final case class AggregateCandidate(operator: LogicalPlan, workload: Workload) extends Candidate {
+/**
+ * One Aggregate over the Expand of its grouping sets, or of its windows, or with DISTINCT functions.
+ *
+ * @param finish what puts out the Aggregate's output, of what the workload's consumer puts out
+ */
+final case class AggregateCandidate(
+    operator: LogicalPlan,
+    workload: Workload,
+    finish: LogicalPlan => LogicalPlan = identity
+) extends Candidate {
   def workloads: IndexedSeq[Workload] = IndexedSeq(workload)
   def leftOut: Seq[DeclineReason] = Nil
   def assemble(replaced: IndexedSeq[Option[LogicalPlan]], others: LogicalPlan => LogicalPlan): LogicalPlan =
-    replaced.head.getOrElse(operator)
+    replaced.head.fold(operator)(finish)
 }
 
 /**

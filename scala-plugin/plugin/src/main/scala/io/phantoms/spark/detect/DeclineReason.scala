@@ -18,8 +18,8 @@ object DeclineReason {
       extends DeclineReason("UNSUPPORTED_FUNCTION", s"the aggregate function $name is not shared yet")
   final case class OrderDependent(name: String)
       extends DeclineReason("ORDER_DEPENDENT", s"the result of $name depends on the order of rows")
-  final case class DistinctAggregate(name: String)
-      extends DeclineReason("DISTINCT_AGGREGATE", s"DISTINCT in $name is not shared yet")
+  final case class DistinctAggregate(where: String)
+      extends DeclineReason("DISTINCT_AGGREGATE", s"DISTINCT $where is not shared")
   final case class UnsupportedKeyType(key: String, dataType: String)
       extends DeclineReason(
         "UNSUPPORTED_KEY_TYPE",

@@ -12,6 +12,9 @@ object Shape {
 
   /** @param aggregating ordinals of its branches that aggregate, one at least; the others stay what they are */
   final case class UnionOf(union: Union, aggregating: IndexedSeq[Int]) extends Shape
+
+  /** DISTINCT functions, whatever the Aggregate is over. */
+  final case class DistinctOf(aggregate: Aggregate) extends Shape
   final case class GroupingSetsOf(aggregate: Aggregate) extends Shape
   final case class SlidingWindowOf(aggregate: Aggregate) extends Shape
   final case class ConditionalsOf(aggregate: Aggregate) extends Shape
@@ -20,9 +23,10 @@ object Shape {
   def of(operator: LogicalPlan, limitAbove: Option[Int]): Option[Shape] = operator match {
     case u: Union =>
       val aggregating = u.children.toIndexedSeq.zipWithIndex.collect {
-        case (c, i) if UnionDetector.aggregateOf(c, limitAbove).isDefined => i
+        case (c, i) if UnionDetector.aggregateOf(c, limitAbove).exists(Demand.isPlain) => i
       }
       Option.when(aggregating.nonEmpty)(UnionOf(u, aggregating))
+    case a: Aggregate if Distincts.isIn(a) => Some(DistinctOf(a))
     case a: Aggregate if GroupingSets.under(a.child).isDefined => Some(GroupingSetsOf(a))
     case a: Aggregate if SlidingWindows.mayBeUnder(a.child) => Some(SlidingWindowOf(a))
     case a: Aggregate if Masks.mayHelp(a) => Some(ConditionalsOf(a))
@@ -56,6 +60,7 @@ object Detector {
       filterAbove: Option[Expression]
   ): Either[DeclineReason, Candidate] = shape match {
     case Shape.UnionOf(union, aggregating) => UnionDetector.detect(union, aggregating, limitAbove)
+    case Shape.DistinctOf(aggregate) => ofOne(aggregate, filterAbove)
     case Shape.GroupingSetsOf(aggregate) => ofOne(aggregate, filterAbove)
     case Shape.SlidingWindowOf(aggregate) => ofOne(aggregate, filterAbove, Masks.orAsIs)
     case Shape.ConditionalsOf(aggregate) => ofOne(aggregate, filterAbove, Masks.orAsIs)
@@ -67,16 +72,18 @@ object Detector {
       rewrite: WorkloadQuery => WorkloadQuery = identity
   ): Either[DeclineReason, Candidate] =
     for {
-      branches <- AggregateNormalizer.branches(aggregate)
-        .map(_.map(b => rewrite(b.keptBy(filterAbove, aggregate.output))))
+      demand <- Demand.of(aggregate, filterAbove)
+      branches = demand.queries.map(rewrite)
       // All sets of one Expand have one source; a filter may have emptied every set.
       base <- branches.headOption.map(_.source).toRight(SingleAggregate)
       _ <- SensitiveSources.readDifferently(Seq(aggregate), base, branches).toLeft(())
+      _ <-
+        Option.when(Distincts.isIn(aggregate) && SensitiveSources.computesAggregates(base))(SourcePushDown).toLeft(())
       workload <- WorkloadBuilder.build(
         base,
         branches,
-        IndexedSeq(Consumer(aggregate.output, branches.indices)),
+        IndexedSeq(Consumer(demand.output, branches.indices)),
         oneAggregate = true
       )
-    } yield AggregateCandidate(aggregate, workload)
+    } yield AggregateCandidate(aggregate, workload, demand.finish)
 }

@@ -23,7 +23,7 @@ object Eligibility {
       Option.when(SharedFunction.isOrderDependent(function))(OrderDependent(name(function))),
       pythonUdf(function),
       Option.when(known.isEmpty || call.mode != Complete)(UnsupportedFunction(name(function))),
-      Option.when(call.isDistinct)(DistinctAggregate(name(function))),
+      Option.when(call.isDistinct)(DistinctAggregate(s"in ${name(function)}")),
       expression(function, s"the input of ${name(function)}"),
       call.filter.flatMap(expression(_, s"the filter of ${name(function)}")),
       known.flatMap(_.refused(function)).map(e => UnsupportedInputType(name(function), e.dataType.sql)),

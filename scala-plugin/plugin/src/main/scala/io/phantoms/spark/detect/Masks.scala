@@ -217,7 +217,7 @@ private[detect] object Masks {
   }
 
   /** The predicate without which a value is NULL, and the value with it. */
-  private def conditional(value: Expression): Option[(Expression, Expression)] = value match {
+  private[detect] def conditional(value: Expression): Option[(Expression, Expression)] = value match {
     case If(p, x, Literal(null, _)) => Some((p, x))
     case CaseWhen(Seq((p, x)), None | Some(Literal(null, _))) => Some((p, x))
     // What is left of count_if.

@@ -22,16 +22,27 @@ import org.apache.spark.sql.catalyst.trees.TreePattern
  * What one union is of is not looked at here: its branches have one consumer together.
  *
  * @param aggregates what is to be replaced, one a consumer of the workload
+ * @param finish by consumer: what puts out the Aggregate's output, of what the consumer puts out
  */
-final case class ScatteredAggregates(aggregates: IndexedSeq[Aggregate], workload: Workload)
+final case class ScatteredAggregates(
+    aggregates: IndexedSeq[Aggregate],
+    workload: Workload,
+    finish: IndexedSeq[LogicalPlan => LogicalPlan]
+)
 
 object ScatteredAggregates {
 
   /**
    * @param isHeld whether it is what a union is of, with others
    * @param filterAbove a filter that stands directly above
+   * @param branchOf the union that it would be a part of, but for a branch with results of its own
    */
-  private final case class Found(aggregate: Aggregate, isHeld: Boolean, filterAbove: Option[Expression]) {
+  private final case class Found(
+      aggregate: Aggregate,
+      isHeld: Boolean,
+      filterAbove: Option[Expression],
+      branchOf: Option[Union]
+  ) {
 
     /** What plain Spark computes before the shuffle. */
     lazy val shuffled: LogicalPlan = aggregate match {
@@ -42,29 +53,43 @@ object ScatteredAggregates {
     }
   }
 
-  /** Those of a plan, outermost first, and why others that read one input cannot be shared. */
-  def detect(plan: LogicalPlan): Seq[Either[DeclineReason, ScatteredAggregates]] = {
-    val found = aggregates(plan, None).toIndexedSeq
+  /**
+   * Those of a plan, outermost first, and why others that read one input cannot be shared.
+   *
+   * @param mayTake whether an Aggregate may be looked at
+   */
+  def detect(
+      plan: LogicalPlan,
+      mayTake: Aggregate => Boolean = _ => true
+  ): Seq[Either[DeclineReason, ScatteredAggregates]] = {
+    val found = aggregates(plan, None, mayTake).toIndexedSeq
     if (found.count(!_.isHeld) < 2) Nil
     else {
       val free = notHeld(found)
-      val members = free.indices.flatMap { i =>
-        AggregateNormalizer.branches(free(i).aggregate)
-          .map(_.map(_.keptBy(free(i).filterAbove, free(i).aggregate.output)))
-          .flatMap(InputGroups.withEligibleSource).toOption
+      val demands =
+        free.indices.flatMap(i => Demand.of(free(i).aggregate, free(i).filterAbove).toOption.map(i -> _)).toMap
+      val members = demands.toSeq.sortBy(_._1).flatMap { case (i, demand) =>
+        InputGroups.withEligibleSource(demand.queries).toOption
           .filter(_.nonEmpty).map(InputGroups.Member(i, _))
       }
       def shuffledBy(group: InputGroups.Group): Seq[LogicalPlan] = group.members.map(m => free(m.ordinal).shuffled)
+      // Without the branch for whose sake they were looked at.
+      def isOfOneUnion(group: InputGroups.Group): Boolean = {
+        val unions =
+          group.members.map(m => free(m.ordinal).branchOf.filter(_ => Demand.isPlain(free(m.ordinal).aggregate)))
+        unions.forall(u => u.isDefined && u.exists(_ eq unions.head.get))
+      }
       // What several do alike plain Spark does once, down to the shuffle: there is nothing to share if all do.
-      val groups = InputGroups(members).several.filter(shuffledBy(_).distinct.size > 1)
+      val groups = InputGroups(members).several.filter(shuffledBy(_).distinct.size > 1).filterNot(isOfOneUnion)
       groups.sortBy(_.members.head.ordinal).map { group =>
         val replaced = group.members.map(m => free(m.ordinal).aggregate)
+        val asked = group.members.map(m => demands(m.ordinal))
         val ends = group.members.scanLeft(0)(_ + _.queries.size)
         val shuffled = shuffledBy(group)
         val consumers = replaced.indices.map { i =>
-          Consumer(replaced(i).output, ends(i) until ends(i + 1), shuffled.indexOf(shuffled(i)) < i)
+          Consumer(asked(i).output, ends(i) until ends(i + 1), shuffled.indexOf(shuffled(i)) < i)
         }
-        group.workload(replaced, consumers).map(ScatteredAggregates(replaced, _))
+        group.workload(replaced, consumers).map(ScatteredAggregates(replaced, _, asked.map(_.finish)))
       }
     }
   }
@@ -80,23 +105,40 @@ object ScatteredAggregates {
    *
    * @param limitAbove a limit that stands directly above
    */
-  private def aggregates(plan: LogicalPlan, limitAbove: Option[Int]): Seq[Found] =
+  private def aggregates(
+      plan: LogicalPlan,
+      limitAbove: Option[Int],
+      mayTake: Aggregate => Boolean
+  ): Seq[Found] = {
+    def of(
+        aggregate: Aggregate,
+        isHeld: Boolean = false,
+        filterAbove: Option[Expression] = None,
+        branchOf: Option[Union] = None
+    ): Seq[Found] =
+      if (UnionDetector.isEmpty(aggregate.child)) Nil
+      else
+        Option.when(mayTake(aggregate))(Found(aggregate, isHeld, filterAbove, branchOf)).toSeq ++
+          aggregates(aggregate.child, None, mayTake)
+
     if (!plan.containsPattern(TreePattern.AGGREGATE)) Nil
     else plan match {
       case u: Union =>
         val own = u.children.map(UnionDetector.aggregateOf(_, limitAbove))
-        val together = own.flatten.count(a => !UnionDetector.isEmpty(a.child)) > 1
+        val live = own.flatten.filterNot(a => UnionDetector.isEmpty(a.child))
+        // What has results of its own is no part of a union's; the others join it.
+        val together = live.size > 1 && !live.exists(a => mayTake(a) && !Demand.isPlain(a))
         u.children.zip(own).flatMap {
           case (_, Some(aggregate)) if together => of(aggregate, isHeld = true)
-          case (child, _) => aggregates(child, None)
+          case (child, Some(aggregate)) =>
+            val filter = Option(child).collect { case Filter(condition, below) if below eq aggregate => condition }
+            of(aggregate, filterAbove = filter, branchOf = Some(u))
+          case (child, _) => aggregates(child, None, mayTake)
         }
-      case a: Aggregate => of(a, isHeld = false)
-      case Filter(condition, a: Aggregate) => of(a, isHeld = false, Some(condition))
-      case LocalLimit(IntegerLiteral(n), child) => aggregates(child, Some(n))
-      case other => other.children.flatMap(aggregates(_, None))
+      case a: Aggregate => of(a)
+      case Filter(condition, a: Aggregate) => of(a, filterAbove = Some(condition))
+      case LocalLimit(IntegerLiteral(n), child) => aggregates(child, Some(n), mayTake)
+      case other => other.children.flatMap(aggregates(_, None, mayTake))
     }
-
-  private def of(aggregate: Aggregate, isHeld: Boolean, filterAbove: Option[Expression] = None): Seq[Found] =
-    if (UnionDetector.isEmpty(aggregate.child)) Nil
-    else Found(aggregate, isHeld, filterAbove) +: aggregates(aggregate.child, None)
+  }
 }

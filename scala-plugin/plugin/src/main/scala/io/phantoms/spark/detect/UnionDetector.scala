@@ -17,6 +17,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{
   Project,
   Union
 }
+import org.apache.spark.sql.catalyst.trees.TreePattern
 
 /**
  * Several groupBys under one union that read one input.
@@ -64,11 +65,14 @@ object UnionDetector {
   @tailrec
   def aggregateOf(plan: LogicalPlan, limitAbove: Option[Int]): Option[Aggregate] = plan match {
     case a: Aggregate => Some(a)
-    case p: Project => aggregateOf(p.child, limitAbove)
-    case f: Filter => aggregateOf(f.child, limitAbove)
+    case p: Project if !p.projectList.exists(isPython) => aggregateOf(p.child, limitAbove)
+    case f: Filter if !isPython(f.condition) => aggregateOf(f.child, limitAbove)
     case l: LocalLimit if isCovered(l, limitAbove) => aggregateOf(l.child, limitAbove)
     case _ => None
   }
+
+  /** Above a branch's results others compute it, of rows of their own. */
+  private def isPython(e: Expression): Boolean = e.containsPattern(TreePattern.PYTHON_UDF)
 
   /** A branch's limit that the one above the union repeats: it only saves work, rows are cut above. */
   private def isCovered(limit: LocalLimit, above: Option[Int]): Boolean = (limit.limitExpr, above) match {

@@ -81,7 +81,8 @@ final case class Workload(
       masksOf(i).flatMap(_._2).distinct.size,
       consumerOf(i),
       consumers(consumerOf(i)).repeated,
-      WordsAggregate.sum(aggregatesOf(i).distinct.map(aggregates(_).function))
+      WordsAggregate.sum(aggregatesOf(i).distinct.map(aggregates(_).function)),
+      q.plainTimes
     )
   }
 
@@ -141,7 +142,7 @@ final case class Workload(
       else cost(distinct(keysOf(q).sorted.map(keys).filterNot(_.isInstanceOf[SignatureWord]) ++ read))
     }.sum + signatures.flatMap(_.children).map(ExpressionCost.nanos).sum + asked.size * Workload.Adding
     val joined = base.collect { case _: Join => Workload.Joining }.sum
-    (shared + joined, if (oneScan) below + plain + joined else plain + joined * computed.size)
+    (shared + joined, if (oneScan) below + plain + joined else plain + joined * computed.count(queries(_).reads))
   }
 
   /** What statistics are kept and asked of. */

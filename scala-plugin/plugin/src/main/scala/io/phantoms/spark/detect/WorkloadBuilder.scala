@@ -46,8 +46,7 @@ object WorkloadBuilder {
       () => inputs.flatMap(i => Eligibility.expression(inlined(i), "an aggregate's input")).headOption,
       () => queries.flatMap(b => b.results ++ b.having).flatMap(Eligibility.expression(_, "a result")).headOption,
       () => WordsAggregate.tooWide(programs(queries)).map(UnsupportedShape(_)),
-      // Windows are shared among themselves, and so are the aggregates of one groupBy over parts of its groups.
-      () => Option.when(queries.size < 2 && queries.forall(q => q.window.isEmpty && q.masks.isEmpty))(SingleAggregate)
+      () => Option.when(queries.size < 2 && queries.forall(isOneGrouping))(SingleAggregate)
     )
     reasons.flatMap(_.apply()).nextOption() match {
       case Some(reason) => Left(reason)
@@ -64,6 +63,10 @@ object WorkloadBuilder {
   private def programs(queries: Seq[WorkloadQuery]): Seq[AggregateFunction] =
     queries.flatMap(_.functions).filter(f => WordsAggregate.is(f.function))
       .distinctBy(f => (f.function.canonicalized, f.filter.map(_.canonicalized))).map(_.function)
+
+  /** Windows are shared among themselves, and so are the aggregates of one groupBy over parts of its groups. */
+  private def isOneGrouping(query: WorkloadQuery): Boolean =
+    query.window.isEmpty && query.masks.isEmpty && query.plainTimes < 2
 
   /**
    * @param rows the condition for the rows that are aggregated at all

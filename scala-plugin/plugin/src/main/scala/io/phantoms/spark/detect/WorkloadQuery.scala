@@ -88,6 +88,8 @@ final case class MaskSlot(attribute: Attribute, function: Attribute, bit: Option
  * @param masks not empty: each function is wanted of parts of a group, and these, not the functions, are what `results` refer
  *   to; they are put together from the group's fragments
  * @param asked the functions as plain Spark computes them, where `masks` take their place
+ * @param plainTimes how many groupings of plain Spark it stands for; 0: one that another query stands for
+ * @param reads whether plain Spark reads the input for it, and not only for another query of the same Aggregate
  */
 final case class WorkloadQuery(
     source: LogicalPlan,
@@ -103,7 +105,9 @@ final case class WorkloadQuery(
     predicate: Option[Attribute] = None,
     fragment: Option[FragmentSlot] = None,
     masks: Seq[MaskSlot] = Nil,
-    asked: Seq[FunctionSlot] = Nil
+    asked: Seq[FunctionSlot] = Nil,
+    plainTimes: Int = 1,
+    reads: Boolean = true
 ) {
 
   /** Everything evaluated on a row of [[source]]. */

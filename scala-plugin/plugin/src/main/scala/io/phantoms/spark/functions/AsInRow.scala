@@ -35,10 +35,10 @@ final case class AsInRow(child: Expression) extends UnaryExpression {
             |${row.code}
             |final boolean ${ev.isNull} = ${row.value}.isNullAt(0);
             |final $javaType ${ev.value} = ${ev.isNull} ? ($javaType) null : ${CodeGenerator.getValue(
-             row.value,
-             dataType,
-             "0"
-           )};""".stripMargin
+          row.value,
+          dataType,
+          "0"
+        )};""".stripMargin
     )
   }
 

@@ -82,6 +82,7 @@ object ExpressionCost {
   def canFail(e: Expression): Boolean = e.exists {
     case _: Attribute | _: BoundReference | _: RowValue | _: Literal | _: Alias | _: StaysIf | _: Remembered => false
     case _: IsNotNull | _: IsNull | _: And | _: Or | _: Not | _: BinaryComparison => false
+    case _: BitwiseAnd | _: BitwiseOr | _: BitwiseXor | _: BitwiseNot => false
     case _: In | _: InSet | _: StringPredicate | _: Coalesce | _: If | _: CaseWhen | _: IsNaN => false
     case _: KnownFloatingPointNormalized | _: NormalizeNaNAndZero => false
     case _: SignatureWords | _: SignatureWord | _: SignatureBit => false

@@ -9,7 +9,15 @@ import scala.util.control.NonFatal
 import io.phantoms.spark.conf.{PhantomsConf, PhantomsSettings, PlanningMemory}
 import io.phantoms.spark.decide.{Admission, Decision, DecisionRecorder, Declined, Shared}
 import io.phantoms.spark.detect.DeclineReason._
-import io.phantoms.spark.detect.{Candidate, DeclineReason, Detector, ScatteredAggregates, Shape, Workload}
+import io.phantoms.spark.detect.{
+  Candidate,
+  DeclineReason,
+  Detector,
+  ScatteredAggregates,
+  Shape,
+  UnionDetector,
+  Workload
+}
 import io.phantoms.spark.keep.Kept
 import io.phantoms.spark.shims.{BuildInfo, Cancelled}
 
@@ -100,7 +108,7 @@ final class PhantomsRule(
 
     /** Aggregates wherever they stand first, then each operator on its own. */
     def all(operator: LogicalPlan): LogicalPlan = {
-      if (settings.multiAggregate) ScatteredAggregates.detect(operator).foreach {
+      if (settings.multiAggregate) ScatteredAggregates.detect(operator, Admission.mayTake(_, settings)).foreach {
         case Right(found) => share(found)
         case Left(reason) => decisions += Declined(PhantomsRule.subject(operator), reason)
       }
@@ -111,9 +119,10 @@ final class PhantomsRule(
       // Those within another one that was shared are looked for again in what that reads.
       val gone = found.aggregates.exists(a => isWithinReplaced(a))
       if (!gone) shareWorkload(PhantomsRule.subject(found.aggregates), found.workload).foreach { plans =>
-        found.aggregates.zip(plans).foreach { case (a, plan) =>
-          plan.copyTagsFrom(a)
-          replaced.put(a, plan)
+        found.aggregates.indices.foreach { i =>
+          val plan = found.finish(i)(plans(i))
+          plan.copyTagsFrom(found.aggregates(i))
+          replaced.put(found.aggregates(i), plan)
         }
       }
     }
@@ -130,7 +139,7 @@ final class PhantomsRule(
       if (!Admission.concerns(operator)) operator
       else if (replaced.containsKey(operator)) replaced.get(operator)
       else {
-        val found = Shape.of(operator, limitAbove).map { shape =>
+        val found = Shape.of(operator, limitAbove).flatMap(left(_, limitAbove)).map { shape =>
           Admission.operator(shape, settings).toLeft(()).flatMap(_ =>
             Detector.candidate(shape, limitAbove, filterAbove)
           )
@@ -143,6 +152,16 @@ final class PhantomsRule(
           case None => children(operator)
         }
       }
+
+    /** A union without the branches that were shared with others before; nothing, if that leaves it one. */
+    private def left(shape: Shape, limitAbove: Option[Int]): Option[Shape] = shape match {
+      case Shape.UnionOf(union, aggregating) =>
+        val others = aggregating.filterNot { i =>
+          UnionDetector.aggregateOf(union.children(i), limitAbove).exists(replaced.containsKey)
+        }
+        Option.when(others.size == aggregating.size || others.size > 1)(Shape.UnionOf(union, others))
+      case other => Some(other)
+    }
 
     private def children(operator: LogicalPlan): LogicalPlan = {
       val limit = operator match {

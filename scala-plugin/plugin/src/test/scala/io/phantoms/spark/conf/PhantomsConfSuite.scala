@@ -122,12 +122,12 @@ class PhantomsConfSuite extends AnyFunSuite {
     conf.setConfString("spark.phantoms.turbo.charger.pressure", "1")
     conf.setConfString("spark.phantoms.maxQueries", "3")
     conf.setConfString("spark.phantoms.verify", "off")
-    conf.setConfString("spark.phantoms.distinct.enabled", "false")
+    conf.setConfString("spark.phantoms.streaming.enabled", "false")
     val found = PhantomsConf.unknown(conf).toMap
-    val distinct = "spark.phantoms.distinct.enabled"
-    assert(found.keySet == Set("spark.phantoms.minSaving", "spark.phantoms.turbo.charger.pressure", distinct))
-    assert(found(distinct).contains("has no effect yet: DISTINCT aggregates are left alone"))
-    assert(PhantomsConf.all.forall(c => !c.key.endsWith(".verify") && c.key != distinct))
+    val streaming = "spark.phantoms.streaming.enabled"
+    assert(found.keySet == Set("spark.phantoms.minSaving", "spark.phantoms.turbo.charger.pressure", streaming))
+    assert(found(streaming).contains("has no effect yet: streaming plans are left alone"))
+    assert(PhantomsConf.all.forall(c => !c.key.endsWith(".verify") && c.key != streaming))
     assert(found("spark.phantoms.minSaving").contains("did you mean spark.phantoms.minSavings?"))
     assert(found("spark.phantoms.turbo.charger.pressure").contains("known keys"))
   }

@@ -180,7 +180,7 @@ trait GroupingSetTraps extends Traps { this: AnyFunSuite =>
   )
   declines("negative: first and last", "ORDER_DEPENDENT")("select n, first(n), last(n) from t group by cube(n)")
   declines("negative: collected lists", "ORDER_DEPENDENT")("select n, size(collect_list(c)) from t group by cube(n, z)")
-  declines("negative: DISTINCT", "DISTINCT_AGGREGATE")(
+  shares("DISTINCT")(
     "select a, count(distinct b), count(distinct b) filter (where z > 0) from t group by cube(a, dt)"
   )
   declines(

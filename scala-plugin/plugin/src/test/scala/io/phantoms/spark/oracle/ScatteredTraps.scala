@@ -134,9 +134,6 @@ trait ScatteredTraps extends Traps { this: AnyFunSuite =>
   declines("copies of one aggregate, which Spark computes once", "DIFFERENT_INPUTS")(
     "with s as (select a, sum(c) v from t group by a) select x.a, y.v from s x join s y on x.a = y.v and x.v = y.a"
   )
-  declines("DISTINCT on one side", "DIFFERENT_INPUTS")(
-    "select x.a, x.n, y.m from (select a, count(distinct z) n from t group by a) x join (select a, max(c) m from t group by a) y on x.a = y.a"
-  )
   test("several consumers without reuse of exchanges") {
     withConf("spark.sql.exchange.reuse" -> "false") {
       checkDeclinedSql(

@@ -105,6 +105,14 @@ class InterpretedDistinctCountTrapsSuite
   override protected def seeds: Seq[Long] = Seq(3L)
 }
 
+class DistinctTrapsSuite extends TrapVariants with OneOfFour with DistinctTraps {
+  override protected def place: Int = 0
+}
+
+class RandomDistinctTrapsSuite extends RandomTraps with OneOfFour with DistinctTraps {
+  override protected def place: Int = 2
+}
+
 /** Of eight traps of aggregates one runs in each of these, and two as a session meets them. */
 trait OtherAggregateTraps extends SharesTests with AggregateTraps with TrapTables {
   override protected def side: Int = 1

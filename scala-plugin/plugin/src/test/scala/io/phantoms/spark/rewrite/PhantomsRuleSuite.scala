@@ -62,6 +62,9 @@ class PhantomsRuleSuite extends AnyFunSuite with DetectionTestSession {
   private val union =
     "select a, count(*) from t group by a union all select length(b), max(c) from t group by length(b)"
 
+  private val distinct =
+    "select a, count(distinct b), sum(distinct c), avg(c) from t group by a having count(distinct b) > 1"
+
   private def decisions(rule: PhantomsRule, plan: LogicalPlan): (LogicalPlan, Seq[Decision]) = {
     var result = plan
     val found = DecisionRecorder.during { result = rule(plan) }
@@ -81,7 +84,7 @@ class PhantomsRuleSuite extends AnyFunSuite with DetectionTestSession {
     ()
   }
 
-  for (sql <- Seq(cube, union)) test(s"rewritten once, and the second time nothing is found: $sql") {
+  for (sql <- Seq(cube, union, distinct)) test(s"rewritten once, and the second time nothing is found: $sql") {
     val sharing = new PlainSharing
     val rule = new PhantomsRule(spark, sharing)
     val plan = planFor(sql)
@@ -123,6 +126,31 @@ class PhantomsRuleSuite extends AnyFunSuite with DetectionTestSession {
     val rule = new PhantomsRule(spark, new PlainSharing)
     withConf(PhantomsConf.GroupingSetsEnabled.key -> "false")(assertUntouched(rule, cube, "DISABLED"))
     withConf(PhantomsConf.MultiAggregateEnabled.key -> "false")(assertUntouched(rule, union, "DISABLED"))
+  }
+
+  test("DISTINCT: what is left alone, and what it says") {
+    val rule = new PhantomsRule(spark, new PlainSharing)
+    withConf(PhantomsConf.DistinctEnabled.key -> "false")(assertUntouched(rule, distinct, "DISABLED"))
+    assertUntouched(rule, "select a, count(distinct b) from t group by a", "SINGLE_AGGREGATE")
+    val sql = "select count(distinct b) filter (where 1 div c > 0), count(distinct c) from t"
+    val (_, found) = decisions(rule, planFor(sql))
+    assert(found.collect { case Declined(_, reason) => reason.message } ==
+      Seq("DISTINCT beside a FILTER clause of count that may fail is not shared"))
+    val (_, shared) = decisions(rule, planFor(distinct))
+    assert(shared.map(_.subject).forall(_.startsWith("Aggregate [a, count(DISTINCT b), sum(DISTINCT c), avg(c)")))
+  }
+
+  test("branches of a union, one of them with DISTINCT: each a consumer, and what stands alone in one") {
+    def consumers(sql: String): Seq[Int] = {
+      val plan = planFor(sql)
+      val (result, found) = decisions(new PhantomsRule(spark, new PlainSharing), plan)
+      assert(WorkloadOracle.rows(spark, result) == WorkloadOracle.multiset(spark.sql(sql).collect().toSeq))
+      found.collect { case s: Shared => s.workload.consumers.size }.sorted
+    }
+    val counted = "select length(b), count(distinct a), count(distinct c) from"
+    val plain = "select a, count(*), max(c) from t group by a union all select c, count(*), max(a) from t group by c"
+    assert(consumers(s"$plain union all $counted t group by length(b)") == Seq(3))
+    assert(consumers(s"$plain union all $counted (select *, 1 from none) group by length(b)") == Seq(1, 1))
   }
 
   test("limits of a workload") {
