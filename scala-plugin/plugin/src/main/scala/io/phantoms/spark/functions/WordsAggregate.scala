@@ -13,7 +13,7 @@ final case class WordsAggregate(plain: ImperativeAggregate) extends DeclarativeA
 
   /** What runs: over a row of its inputs, with nothing before its words in its buffers. */
   private lazy val program: ImperativeAggregate = plain.withNewChildren(plain.children.zipWithIndex.map {
-    case (c, i) => BoundReference(i, c.dataType, c.nullable)
+    case (c, i) => BoundReference(i, c.dataType, nullable = true)
   }).asInstanceOf[ImperativeAggregate].withNewMutableAggBufferOffset(0).withNewInputAggBufferOffset(0)
 
   private lazy val words: AttributeReference =
