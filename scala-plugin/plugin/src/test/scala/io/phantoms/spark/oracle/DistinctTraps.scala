@@ -208,6 +208,12 @@ trait DistinctTraps extends Traps { this: AnyFunSuite =>
     "negative: one distinct count and nothing else",
     "SINGLE_AGGREGATE"
   )("select a, count(distinct b) from t group by a")
+  declines("negative: subqueries that Spark makes one of", "SINGLE_AGGREGATE")(
+    "select (select count(distinct a) + count(*) from t), (select sum(distinct a) + max(c) from t)"
+  )
+  shares("a subquery of several distinct columns")(
+    "select (select count(distinct a) + count(distinct b) from t), (select max(c) from t)"
+  )
   declines("negative: by the order of rows", "ORDER_DEPENDENT")(
     "select size(collect_set(distinct b)), count(distinct c) from t"
   )
