@@ -115,6 +115,14 @@ trait DistinctTraps extends Traps { this: AnyFunSuite =>
     """select a, count(distinct b) n, sum(c) s from t group by a
       |union all select z, count(*), max(c) from t group by z union all select n, count(c), min(c) from t group by n""".stripMargin
   )
+  test("a branch of a union, where exchanges are not reused: it and the others, each for themselves") {
+    withConf("spark.sql.exchange.reuse" -> "false") {
+      checkSharedSql(
+        """select a, count(distinct b) n, count(distinct c) s from t group by a
+          |union all select z, count(*), max(c) from t group by z union all select n, count(c), min(c) from t group by n""".stripMargin
+      )
+    }
+  }
   shares("sides of a join")(
     """select x.a, x.p, y.q, y.s from (select a, count(distinct b) p from t group by a) x
       |join (select z, count(distinct b) q, sum(c) s from t group by z) y on x.a = y.z""".stripMargin
