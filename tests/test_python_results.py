@@ -17,7 +17,7 @@ from phantoms.lab.benchmark.session import PLUGIN_NODE
 QUERIES = {
     "grouping sets": "SELECT a, b, label(sum(v)), count(*) FROM rows GROUP BY CUBE (a, b)",
     "of keys, totals and constants": (
-        "SELECT a, label(a), label(sum(v) + a), twice(count(*)), label(7) + count(b) AS c FROM rows "
+        "SELECT a, label(a), label(sum(v) + a), twice(count(*)), concat(label(7), count(b)) AS c FROM rows "
         "GROUP BY GROUPING SETS ((a), (a, b), ())"
     ),
     "a branch of a union": (
@@ -57,6 +57,7 @@ def plan(df: DataFrame) -> str:
     return str(df._jdf.queryExecution().executedPlan().toString())
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize("adaptive", ["true", "false"])
 @pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
 def test_same_rows(rows: SparkSession, query: str, adaptive: str) -> None:

@@ -1,7 +1,7 @@
 package io.phantoms.spark.decide
 
 import io.phantoms.spark.conf.{PhantomsConf, PhantomsSettings}
-import io.phantoms.spark.detect.{DeclineReason, Distincts, GroupingSets, Shape, Workload}
+import io.phantoms.spark.detect.{Candidate, DeclineReason, Distincts, GroupingSets, Shape, Workload}
 import io.phantoms.spark.detect.DeclineReason._
 import io.phantoms.spark.functions.SharedFunction
 import io.phantoms.spark.model.Choice
@@ -52,6 +52,10 @@ object Admission {
     case Shape.SlidingWindowOf(_) => Option.when(!settings.windows)(Disabled(PhantomsConf.WindowsEnabled.key))
     case Shape.ConditionalsOf(_) => Option.when(!settings.predicates)(Disabled(PhantomsConf.PredicatesEnabled.key))
   }
+
+  /** Behind 2: subqueries of one grouping are Spark's to merge with others of the query, of which nothing is known here. */
+  def subquery(candidate: Candidate): Option[DeclineReason] =
+    Option.when(candidate.workloads.flatMap(_.queries).exists(_.plainTimes == 0))(SingleAggregate)
 
   /** 3: a workload that was found. */
   def workload(workload: Workload, settings: PhantomsSettings): Option[DeclineReason] = {

@@ -23,7 +23,7 @@ import io.phantoms.spark.shims.{BuildInfo, Cancelled}
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{Expression, IntegerLiteral}
-import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LocalLimit, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LocalLimit, LogicalPlan, Subquery}
 import org.apache.spark.sql.catalyst.rules.Rule
 
 /**
@@ -84,7 +84,7 @@ final class PhantomsRule(
 
   /** A bug of ours is no reason for a query to fail. */
   private def guarded(plan: LogicalPlan, settings: PhantomsSettings): LogicalPlan = {
-    val visit = new Visit(settings)
+    val visit = new Visit(settings, plan.isInstanceOf[Subquery])
     def bug(e: Throwable): LogicalPlan = {
       logWarning(s"spark-phantoms left a plan alone because of a bug of its own, please report it: $e", e)
       leave(plan, InternalError(e.toString))
@@ -100,7 +100,7 @@ final class PhantomsRule(
     }
   }
 
-  private final class Visit(settings: PhantomsSettings) {
+  private final class Visit(settings: PhantomsSettings, isSubquery: Boolean) {
     val decisions: mutable.Buffer[Decision] = mutable.ArrayBuffer.empty
 
     // What has several consumers, by the operators themselves: equal ones may stand in other places.
@@ -142,7 +142,7 @@ final class PhantomsRule(
         val found = Shape.of(operator, limitAbove).flatMap(left(_, limitAbove)).map { shape =>
           Admission.operator(shape, settings).toLeft(()).flatMap(_ =>
             Detector.candidate(shape, limitAbove, filterAbove)
-          )
+          ).flatMap(found => Option.when(isSubquery)(found).flatMap(Admission.subquery).toLeft(found))
         }
         found match {
           case Some(Right(candidate)) => share(candidate).getOrElse(children(operator))

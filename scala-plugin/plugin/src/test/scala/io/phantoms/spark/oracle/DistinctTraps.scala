@@ -115,6 +115,14 @@ trait DistinctTraps extends Traps { this: AnyFunSuite =>
     """select a, count(distinct b) n, sum(c) s from t group by a
       |union all select z, count(*), max(c) from t group by z union all select n, count(c), min(c) from t group by n""".stripMargin
   )
+  test("a branch of a union, where exchanges are not reused: it and the others, each for themselves") {
+    withConf("spark.sql.exchange.reuse" -> "false") {
+      checkSharedSql(
+        """select a, count(distinct b) n, count(distinct c) s from t group by a
+          |union all select z, count(*), max(c) from t group by z union all select n, count(c), min(c) from t group by n""".stripMargin
+      )
+    }
+  }
   shares("sides of a join")(
     """select x.a, x.p, y.q, y.s from (select a, count(distinct b) p from t group by a) x
       |join (select z, count(distinct b) q, sum(c) s from t group by z) y on x.a = y.z""".stripMargin
@@ -208,6 +216,12 @@ trait DistinctTraps extends Traps { this: AnyFunSuite =>
     "negative: one distinct count and nothing else",
     "SINGLE_AGGREGATE"
   )("select a, count(distinct b) from t group by a")
+  declines("negative: subqueries that Spark makes one of", "SINGLE_AGGREGATE")(
+    "select (select count(distinct a) + count(*) from t), (select sum(distinct a) + max(c) from t)"
+  )
+  shares("a subquery of several distinct columns")(
+    "select (select count(distinct a) + count(distinct b) from t), (select max(c) from t)"
+  )
   declines("negative: by the order of rows", "ORDER_DEPENDENT")(
     "select size(collect_set(distinct b)), count(distinct c) from t"
   )

@@ -105,12 +105,17 @@ class InterpretedDistinctCountTrapsSuite
   override protected def seeds: Seq[Long] = Seq(3L)
 }
 
-class DistinctTrapsSuite extends TrapVariants with OneOfFour with DistinctTraps {
+/** Of eight traps one runs under the chooser's configuration, and another under a random one. */
+trait OneOfEight extends SharesTests {
+  override protected def places: Int = 8
+}
+
+class DistinctTrapsSuite extends TrapVariants with OneOfEight with DistinctTraps {
   override protected def place: Int = 0
 }
 
-class RandomDistinctTrapsSuite extends RandomTraps with OneOfFour with DistinctTraps {
-  override protected def place: Int = 2
+class RandomDistinctTrapsSuite extends RandomTraps with OneOfEight with DistinctTraps {
+  override protected def place: Int = 4
 }
 
 /** Of eight traps of aggregates one runs in each of these, and two as a session meets them. */
