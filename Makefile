@@ -12,9 +12,11 @@ RESUME ?=
 QUERIES ?= 500
 SF ?= 1
 PACKETS ?= 100000
+N ?= 20000
+SEED ?= 1
 
 .PHONY: demo bench tpcds bench-alone bench-lfta bench-lfta-stream bench-tables bench-encodings bench-chooser sweep \
-  papers papers-smap papers-trees papers-windows papers-lfta test test-long soak test-delta lfta-tools fuzz-lfta docs-lfta \
+  papers papers-smap papers-trees papers-windows papers-lfta test test-long soak test-delta lfta-tools fuzz fuzz-lfta mutate docs-lfta \
   lint-scala test-scala test-python lint jar docs-conf clean help
 
 help:
@@ -38,6 +40,8 @@ help:
 	@echo "make soak [QUERIES=500]             different queries in a driver of 1 GiB: what stays in memory"
 	@echo "make test-delta                     Delta Lake and the plugin in one session (downloads Delta)"
 	@echo "make lfta-tools [PACKETS=100000]    captures and flow exports beside scapy, tshark, softflowd, nfdump, pmacct, tcpreplay"
+	@echo "make fuzz [N=20000] [SEED=1]        random queries, plugin off and on; what differs becomes a small PySpark program"
+	@echo "make mutate                         the plugin made wrong in a copy of the tree: each time a suite has to see it"
 	@echo "make fuzz-lfta                      100,000 damaged captures and as many flow exports"
 	@echo "make jar | docs-conf | docs-lfta | clean"
 
@@ -74,6 +78,14 @@ tpcds: $(VENV)/.dev jar
 # Queries that are left alone.
 bench-alone: $(VENV)/.dev jar
 	$(PY) -m phantoms.lab.benchmark.alone --json benchmarks/results/alone.json
+
+# Random queries, plugin off and on; programs that show differences come into target/fuzz.
+fuzz:
+	./build/sbt -Dphantoms.fuzz=$(N) -Dphantoms.fuzz.from=$(SEED) "plugin/testOnly *.FuzzSuite"
+
+# Wrong plugins, in a copy of the tree below the temporary folder: 1 if no test sees one of them.
+mutate:
+	$(PYTHON) build/mutate
 
 # Captures and flow exports with damage, a hundred thousand of each; make test has 500.
 fuzz-lfta:

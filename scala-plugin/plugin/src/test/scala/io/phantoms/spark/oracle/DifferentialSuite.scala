@@ -106,26 +106,7 @@ trait DifferentialSuite extends BeforeAndAfterAll with Assertions with SessionCo
 
   /** Checks that both sides do the same, shared or not. */
   protected def same(expected: Outcome, actual: Outcome, ordered: Boolean, context: => String): Unit = {
-    (expected.result, actual.result) match {
-      case (Right(wanted), Right(got)) =>
-        val difference =
-          if (ordered) Rows.orderedDifference(wanted, got, expected.inexact, expected.signless)
-          else Rows.difference(wanted, got, expected.inexact, expected.signless)
-        difference.foreach(d => fail(s"$d\n$context"))
-        assert(actual.schema.map(_.name) == expected.schema.map(_.name), context)
-        assert(actual.schema.map(_.dataType) == expected.schema.map(_.dataType), context)
-        assert(actual.declared == expected.declared, context)
-        assert(actual.schema.map(_.metadata) == expected.schema.map(_.metadata), s"metadata\n$context")
-        // Filters narrow nullability in places of their own: it may differ, but not exceed what was declared, nor lie.
-        actual.schema.zip(expected.declared).zipWithIndex.foreach { case ((f, declared), i) =>
-          assert(!f.nullable || declared.nullable, s"${f.name} may be NULL, but is declared not to be\n$context")
-          assert(f.nullable || !got.exists(_.isNullAt(i)), s"NULL in ${f.name}, which is not to be\n$context")
-        }
-      case (Left(wanted), Left(got)) => assert(got == wanted, context)
-      case (Right(_), Left(got)) => fail(s"fails with $got, plain Spark does not\n$context")
-      case (Left(wanted), Right(_)) => fail(s"succeeds, plain Spark fails with $wanted\n$context")
-    }
-    ()
+    Difference.between(expected, actual, ordered).foreach(d => fail(s"${d.message}\n$context"))
   }
 
   /** Checks that a query is left alone for the reason of this code, and gives what it gives without the plugin. */

@@ -5,7 +5,7 @@ import scala.util.control.NonFatal
 
 import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.{DataFrame, Row}
-import org.apache.spark.sql.catalyst.expressions.{Expression, ExprId, RuntimeReplaceableAggregate}
+import org.apache.spark.sql.catalyst.expressions.{Expression, ExprId, RuntimeReplaceableAggregate, ScalarSubquery}
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.{ReusedSubqueryExec, SparkPlan}
@@ -107,11 +107,28 @@ object Outcome {
     plan.output.zipWithIndex.collect { case (a, i) if ids(a.exprId) && isFloat(a.dataType) => i }.toSet
   }
 
-  private def madeFrom(plan: LogicalPlan, kind: Expression => Boolean): Set[ExprId] = {
-    val below = plan.children.map(madeFrom(_, kind))
+  /** @param tables ordinals of columns of common table expressions that are made so */
+  private def madeFrom(
+      plan: LogicalPlan,
+      kind: Expression => Boolean,
+      tables: Map[Long, Set[Int]] = Map.empty
+  ): Set[ExprId] = {
+    val below = plan match {
+      case _: WithCTE => Nil
+      case other => other.children.map(madeFrom(_, kind, tables))
+    }
     val all = below.flatten.toSet
-    def isMade(e: Expression): Boolean = e.references.exists(a => all(a.exprId)) || e.exists(kind)
+    def isMade(e: Expression): Boolean = e.references.exists(a => all(a.exprId)) || e.exists {
+      case s: ScalarSubquery => ordinals(s.plan, madeFrom(s.plan, kind, tables)).nonEmpty
+      case other => kind(other)
+    }
     plan match {
+      case w: WithCTE =>
+        val known = w.cteDefs.foldLeft(tables) { (seen, d) =>
+          seen + (d.id -> ordinals(d.child, madeFrom(d.child, kind, seen)))
+        }
+        madeFrom(w.plan, kind, known)
+      case r: CTERelationRef => tables.getOrElse(r.cteId, Set.empty).map(r.output(_).exprId)
       case u: Union =>
         u.output.indices.filter(i => u.children.zip(below).exists { case (c, ids) => ids(c.output(i).exprId) })
           .map(u.output(_).exprId).toSet
@@ -120,6 +137,9 @@ object Outcome {
       case _ => all
     }
   }
+
+  private def ordinals(plan: LogicalPlan, ids: Set[ExprId]): Set[Int] =
+    plan.output.indices.filter(i => ids(plan.output(i).exprId)).toSet
 }
 
 /** Rows compared as multisets: bit by bit, but for inexact columns, which may differ in the last digits. */
