@@ -73,7 +73,7 @@ object GoldenPlans {
   }
 
   def write(edition: String, blocks: Seq[(String, Seq[String])]): Unit = {
-    val text = blocks.map { case (name, lines) => (Title + name +: lines).mkString("", "\n", "\n") }.mkString("\n")
+    val text = blocks.map { case (name, lines) => (s"$Title$name" +: lines).mkString("", "\n", "\n") }.mkString("\n")
     Files.createDirectories(file(edition).getParent)
     val _ = Files.write(file(edition), text.getBytes(StandardCharsets.UTF_8))
   }

@@ -62,9 +62,9 @@ final class TpcdsRows(schemas: Map[String, StructType], asked: AskedValues, seed
 
   /** Most in the years, and many in the months that queries ask for. */
   private def askedDate(random: Random): LocalDate = {
-    val years = asked.of("d_year").map(_.toInt).filter(y => y >= First.getYear && y < Last.getYear)
+    val years = asked.of("d_year").flatMap(_.toIntOption).filter(y => y >= First.getYear && y < Last.getYear)
     val year = if (random.nextInt(4) > 0) pick(years, random) else First.getYear + random.nextInt(5)
-    val moy = asked.of("d_moy").map(_.toInt).filter(m => m >= 1 && m <= 12)
+    val moy = asked.of("d_moy").flatMap(_.toIntOption).filter(m => m >= 1 && m <= 12)
     val month = if (random.nextBoolean()) pick(moy, random) else 1 + random.nextInt(12)
     LocalDate.of(year, month, 1 + random.nextInt(28))
   }
