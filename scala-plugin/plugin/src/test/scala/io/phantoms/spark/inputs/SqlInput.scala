@@ -39,8 +39,8 @@ object SqlInput {
   private val Delimiter = "--QUERY-DELIMITER"
 
   private def pairs(text: String): Seq[(String, String)] = text.split(",(?=\\s*spark\\.)").toSeq.map { pair =>
-    val Array(key, value) = pair.split("=", 2)
-    key.trim -> value.trim
+    val equals = pair.indexOf('=')
+    pair.take(equals).trim -> pair.drop(equals + 1).trim
   }
 
   /** By semicolons, but where a statement that holds some is marked. */

@@ -38,7 +38,7 @@ class SqlInputsSuite extends AnyFunSuite with DifferentialSuite {
       val differences = input.statements.zip(expected.zip(actual)).flatMap { case (sql, (wanted, got)) =>
         compared += 1
         if (got.plan.contains("PhantomsMerge")) acted(input.name) = acted.getOrElse(input.name, 0) + 1
-        try { if (comparable(sql)) same(wanted, got, ordered = false, s"$sql\n${got.plan}"); None }
+        try { if (comparable(sql)) compare(sql, wanted, got); None }
         catch { case e: TestFailedException => Some(e.getMessage) }
       }
       if (differences.nonEmpty)
@@ -51,6 +51,12 @@ class SqlInputsSuite extends AnyFunSuite with DifferentialSuite {
     acted.toSeq.sortBy(-_._2).foreach { case (name, n) => info(s"  $n in $name") }
     assert(compared >= chosen.size * 3)
     if (Turns.full) assert(acted.values.sum >= 100)
+  }
+
+  private def compare(sql: String, wanted: Outcome, got: Outcome): Unit = {
+    // What Spark's own rules do to nullability is not the plugin's.
+    def asDeclared(o: Outcome): Outcome = if (wanted.schema == got.schema) o.copy(schema = o.declared) else o
+    same(asDeclared(wanted), asDeclared(got), ordered = false, s"$sql\n${got.plan}")
   }
 
   private val turn = Math.floorMod(Turns.seed, 1L << 20).toInt
@@ -76,15 +82,15 @@ object SqlInputsSuite {
     p.stripPrefix(Folder) -> text
   }.toMap
 
-  /** Those in other languages, those that print plans, and those whose rows differ from run to run. */
-  private val left = "udf/|udtf/|scripting/|explain|describe|transform|random|show-|timestampNTZ/".r
-
-  private val about = "(?i)group by|grouping sets|\\bwindow\\b|\\bover\\s*\\(|count\\(|sum\\(".r
-  private val folders = "subquery/|cte".r
+  /** Files about what the plugin could meet; others are about other things, print plans, or have rows that differ by run. */
+  private val about = (
+    "group|having|count|cte|pivot|window|qualify|subquery/|union|except-all|intersect|percentiles|linear-regression|" +
+      "try_aggregates|max-min-by|mode|order-by|column-resolution|alias-resolution|outer-join|struct|null-handling|udaf/udaf-group|" +
+      "postgreSQL/(aggregates|groupingsets|select|window|union)"
+  ).r
 
   lazy val inputs: Seq[SqlInput] = texts.keys.toSeq.sorted
-    .filter(n => left.findPrefixOf(n).isEmpty)
-    .filter(n => folders.findPrefixOf(n).isDefined || about.findFirstIn(texts(n)).isDefined)
+    .filter(n => about.findPrefixOf(n).isDefined)
     .map(SqlInput.of(_, texts))
 
   private def comparable(sql: String): Boolean = "(?i)^\\s*(explain|describe|desc|show)\\b".r.findFirstIn(sql).isEmpty

@@ -21,7 +21,7 @@ object GoldenPlans {
   def describe(decisions: Seq[Decision], plan: SparkPlan): Seq[String] = {
     val shared = decisions.collect { case s: Shared => s }
     val lines =
-      if (shared.isEmpty) Seq((LeftAlone + " " + codes(decisions).mkString(", ")).trim)
+      if (shared.isEmpty) Seq(s"$LeftAlone ${codes(decisions).mkString(", ")}")
       else
         shared.flatMap { s =>
           val letters = s.legend.map { case (letter, name) => s"$letter = $name" }
@@ -32,7 +32,8 @@ object GoldenPlans {
   }
 
   private def codes(decisions: Seq[Decision]): Seq[String] =
-    decisions.collect { case Declined(_, reason) => reason.code }.distinct.sorted
+    if (decisions.isEmpty) Seq("no groupBy")
+    else decisions.collect { case Declined(_, reason) => reason.code }.distinct.sorted
 
   /** The plugin's operators, what feeds them, and what brings several of them together. */
   private def tree(plan: SparkPlan): Seq[String] = {
