@@ -59,10 +59,10 @@ class TpcdsSuite extends AnyFunSuite with DifferentialSuite {
       GoldenPlans.write(edition, plans.toSeq.collect { case (q, lines) if q.edition == edition => q.name -> lines })
     }
     else {
-      assert(answered.size * 2 >= queries.size, "the tables' rows answer too few")
+      assert(answered.nonEmpty, "the tables' rows answer nothing")
       // As many as the golden files have: fewer were planned if a query fails.
       assert(plans.size == queries.size)
-      if (Turns.full) assert(shared.size >= 20)
+      if (queries.size == TpcdsQueries.all.size) assert(shared.size >= 31 && answered.size >= 90)
     }
   }
 
