@@ -2,7 +2,8 @@
 
 Queries with grouping sets, and with aggregates over one input in several places; or all of them.
 
-Data and query texts come from DuckDB's ``tpcds`` extension, which is on PyPI (``duckdb-extension-tpcds``).
+Data and query texts come from DuckDB's ``tpcds`` extension, which is on PyPI (``duckdb-extension-tpcds``); texts also
+from the jar of Spark's own tests, which has v1.4 with its variants and what v2.7 has otherwise.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import json
 import math
 import statistics
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -21,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from phantoms.errors import PhantomsError
 from phantoms.explanation import explain
 from phantoms.lab.benchmark.session import by_turns, open_session, planned, require_repeat
+from phantoms.lab.benchmark.texts import find_jar, from_jar, uncut
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,6 +35,9 @@ SEVERAL = ("q1", "q4", "q11", "q31", "q39", "q64", "q65", "q74", "q81", "q88", "
 """Those with aggregates over one input in several places: sides of joins, common table expressions used twice."""
 
 ROW_GROUP = 500_000
+
+RENAMED = {"customer": {"c_last_review_date_sk": "c_last_review_date"}}
+"""Columns whose names are others in Spark's texts."""
 
 
 def generate(folder: Path, scale: float) -> Path:
@@ -110,10 +116,13 @@ def measure(spark: SparkSession, name: str, sql: str, repeat: int) -> dict[str, 
             planning[on].append(to_plan)
         answers[on] = canonical(rows)
     explanation = explain(spark.sql(sql))
+    equal = answers[False] == answers[True]
+    if not equal and uncut(sql) != sql:
+        equal = same_uncut(spark, sql)
     plain, plugin = (round(statistics.median(seconds[on]), 3) for on in (False, True))
     return {
         "name": name,
-        "equal": answers[False] == answers[True],
+        "equal": equal,
         "shared": explanation.configurations,
         "reasons": sorted({d["code"] for d in explanation.declined}),
         "plain": plain,
@@ -122,12 +131,44 @@ def measure(spark: SparkSession, name: str, sql: str, repeat: int) -> dict[str, 
     }
 
 
-def texts(data: Path, folder: Path | None) -> dict[str, str]:
-    """Query texts by name: those generated with the data, or the ``*.sql`` files of a folder."""
-    if folder is None:
-        found: dict[str, str] = json.loads((data / "queries.json").read_text())
-        return found
-    return {f.stem: f.read_text() for f in sorted(folder.glob("*.sql"))}
+def same_uncut(spark: SparkSession, sql: str) -> bool:
+    """Whether the answers are equal before rows that sort alike are cut off, as many as there may be."""
+    answers = {on: canonical(spark.sql(uncut(sql)).collect()) for on, _ in by_turns(spark, 1, untimed=0)}
+    return answers[False] == answers[True]
+
+
+def count(queries: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """In how many queries something is shared, and in how many something is left alone, by reason.
+
+    A query counts once for each of its reasons; those in which something is shared are not counted among them.
+    """
+    reasons = Counter(r for q in queries if not q["shared"] for r in q["reasons"] or ["NO_GROUP_BY"])
+    return {"SHARED": sum(1 for q in queries if q["shared"]), **dict(reasons.most_common())}
+
+
+def slower(queries: Sequence[Mapping[str, Any]], gate: float) -> list[str]:
+    """The queries in which the plugin takes more than `gate` times as long as plain Spark."""
+    return [q["name"] for q in queries if q["plugin"] > gate * q["plain"]]
+
+
+def views(spark: SparkSession, data: Path) -> None:
+    """A view for each table, its columns named as in the texts of DuckDB and of Spark."""
+    for file in sorted(data.glob("*.parquet")):
+        table = spark.read.parquet(str(file))
+        for ours, theirs in RENAMED.get(file.stem, {}).items():
+            if ours in table.columns:
+                table = table.withColumn(theirs, table[ours])
+        table.createOrReplaceTempView(file.stem)
+
+
+def texts(data: Path, folder: Path | None, jar: Path | None) -> dict[str, str]:
+    """Query texts by name: those of a jar, the ``*.sql`` files of a folder, or those generated with the data."""
+    if jar is not None:
+        return from_jar(jar)
+    if folder is not None:
+        return {f.stem: f.read_text() for f in sorted(folder.glob("*.sql"))}
+    found: dict[str, str] = json.loads((data / "queries.json").read_text())
+    return found
 
 
 def run(data: Path, scale: float, queries: Mapping[str, str], names: Sequence[str], repeat: int) -> dict[str, Any]:
@@ -136,8 +177,8 @@ def run(data: Path, scale: float, queries: Mapping[str, str], names: Sequence[st
     Returns
     -------
     dict
-        ``name``, ``sf``, ``spark``, ``repeat`` and ``queries``: per query whether the answers are equal, what was
-        shared or why not, the median seconds of both, and what the plugin adds to planning.
+        ``name``, ``sf``, ``spark``, ``repeat``, ``counts`` (see `count`) and ``queries``: per query whether the answers
+        are equal, what was shared or why not, the median seconds of both, and what the plugin adds to planning.
     """
     require_repeat(repeat)
     unknown = [n for n in names if n not in queries]
@@ -145,8 +186,7 @@ def run(data: Path, scale: float, queries: Mapping[str, str], names: Sequence[st
         raise PhantomsError("BAD_ARGUMENT", f"there is no {', '.join(unknown)}.", f"They are {', '.join(queries)}.")
     spark = open_session("phantoms tpcds", plugin=True)
     try:
-        for table in sorted(data.glob("*.parquet")):
-            spark.read.parquet(str(table)).createOrReplaceTempView(table.stem)
+        views(spark, data)
         found = []
         for name in names:
             found.append(measure(spark, name, queries[name].strip().rstrip(";"), repeat))
@@ -154,35 +194,68 @@ def run(data: Path, scale: float, queries: Mapping[str, str], names: Sequence[st
             what = "; ".join(one["shared"]) or ", ".join(one["reasons"]) or "nothing to share"
             same = "" if one["equal"] else "  ANSWERS DIFFER"
             print(
-                f"{name:4} plain {one['plain']:6.2f} s  plugin {one['plugin']:6.2f} s  "
+                f"{name:9} plain {one['plain']:6.2f} s  plugin {one['plugin']:6.2f} s  "
                 f"ratio {one['plain'] / one['plugin']:.2f}  {what}{same}",
                 flush=True,
             )
-        return {"name": "tpcds", "sf": scale, "spark": spark.version, "repeat": repeat, "queries": found}
+        return {
+            "name": "tpcds",
+            "sf": scale,
+            "spark": spark.version,
+            "repeat": repeat,
+            "counts": count(found),
+            "queries": found,
+        }
     finally:
         spark.stop()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Generate data if need be, run, and write the results; 1 if an answer differs."""
+    """Generate data if need be, run, and write the results; 1 if an answer differs or a query is beyond the gate."""
     parser = argparse.ArgumentParser(prog="python -m phantoms.lab.benchmark.tpcds", description=__doc__)
     parser.add_argument("--sf", type=float, default=1.0, help="scale factor")
     parser.add_argument("--data", type=Path, default=Path(".data/tpcds"), help="where data sets are kept")
     parser.add_argument("--texts", type=Path, help="a folder of q1.sql, ... to run instead of DuckDB's texts")
-    parser.add_argument("--queries", nargs="*", default=[*ROLLUPS, *SEVERAL], help="such as q67; 'all' for all of them")
+    parser.add_argument(
+        "--texts-jar",
+        type=Path,
+        nargs="?",
+        const=Path(),
+        help="the jar of Spark's tests, or without a value: look for it",
+    )
+    parser.add_argument("--queries", nargs="*", help="such as q67; 'all' for all of them")
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--gate", type=float, help="most that a query may take of plain Spark's time, such as 1.05")
     parser.add_argument("--json", type=Path, help="where results go")
     options = parser.parse_args(arguments)
+    jar = options.texts_jar
+    if jar == Path():
+        jar = find_jar(importlib.import_module("pyspark").__version__)
     data = generate(options.data, options.sf)
-    queries = texts(data, options.texts)
-    names = list(queries) if options.queries == ["all"] else options.queries
+    queries = texts(data, options.texts, jar)
+    # Those of interest are named as DuckDB names them.
+    chosen = options.queries or (["all"] if jar is not None else [*ROLLUPS, *SEVERAL])
+    names = list(queries) if chosen == ["all"] else chosen
     result = run(data, options.sf, queries, names, options.repeat)
     if options.json is not None:
         options.json.write_text(json.dumps(result, indent=1) + "\n")
-    plain = sum(q["plain"] for q in result["queries"])
-    plugin = sum(q["plugin"] for q in result["queries"])
+    return report(result, options.gate)
+
+
+def report(result: Mapping[str, Any], gate: float | None) -> int:
+    """Print the sums, the counts and what is wrong; 1 if something is."""
+    queries = result["queries"]
+    plain = sum(q["plain"] for q in queries)
+    plugin = sum(q["plugin"] for q in queries)
     print(f"sum  plain {plain:.2f} s  plugin {plugin:.2f} s  ratio {plain / plugin:.2f}")
-    return 0 if all(q["equal"] for q in result["queries"]) else 1
+    print(f"of {len(queries)} queries: " + ", ".join(f"{n} {code}" for code, n in result["counts"].items()))
+    differ = [q["name"] for q in queries if not q["equal"]]
+    late = [] if gate is None else slower(queries, gate)
+    if differ:
+        print(f"answers differ: {', '.join(differ)}")
+    if late:
+        print(f"beyond {gate:g} times plain Spark: {', '.join(late)}")
+    return 1 if differ or late else 0
 
 
 if __name__ == "__main__":
