@@ -84,6 +84,7 @@ final class RandomQueries(table: RandomTable, random: Random) {
   private def aggregate(family: String): String = {
     val numbers = table.columns.filter(c => c.dataType.isInstanceOf[NumericType] && c.dataType != ByteType)
     val exact = table.columns.filter(c => c.dataType != DoubleType && c.dataType != FloatType)
+    val flat = table.columns.filter(c => !c.dataType.isInstanceOf[StructType] && !c.dataType.isInstanceOf[ArrayType])
     val whole = table.columns.filter(c => Seq(ByteType, ShortType, IntegerType, LongType).contains(c.dataType))
     val call = family match {
       case "sum" if numbers.nonEmpty => s"sum(${input(pick(numbers))})"
@@ -98,8 +99,8 @@ final class RandomQueries(table: RandomTable, random: Random) {
         pick(Vector(s"stddev($small)", s"var_pop($small)", s"covar_samp($small, $small)"))
       // Ties are of equal values.
       case "by" if exact.nonEmpty => { val c = pick(exact).name; s"${pick(Vector("max_by", "min_by"))}($c, $c)" }
-      case "distinct" =>
-        s"approx_count_distinct(${pick(table.columns).name}${pick(Vector("", ", 0.1", ", 0.3"))})"
+      case "distinct" if flat.nonEmpty =>
+        s"approx_count_distinct(${pick(flat).name}${pick(Vector("", ", 0.1", ", 0.3"))})"
       case "count" => s"count(${pick(table.columns).name})"
       case _ => "count(*)"
     }
