@@ -66,13 +66,7 @@ class StreamedGroupsSuite extends AnyFunSuite with LftaStreams {
   }
 
   private def told(p: StreamingQueryProgress) =
-    (
-      p.batchId,
-      p.numInputRows,
-      p.sources.map(_.numInputRows).toSeq,
-      p.eventTime,
-      p.stateOperators.map(_.numRowsTotal).toSeq
-    )
+    (p.batchId, p.numInputRows, p.sources.map(_.numInputRows).toSeq, p.eventTime, p.stateOperators.map(_.numRowsTotal).toSeq)
 
   private def shares(name: String, modes: String*)(query: DataFrame => Dataset[Row]): Unit = test(name) {
     Turns.some(modes, 1, name.length).foreach { mode =>
@@ -94,17 +88,10 @@ class StreamedGroupsSuite extends AnyFunSuite with LftaStreams {
       Map("*" -> "count", "srcport" -> "avg", "length" -> "sum", "time_nanos" -> "max", "dstport" -> "min")
     )
   )
-  shares(
-    "of all",
-    "complete",
-    "update"
-  )(_.selectExpr("count(*)", "count(srcport)", "avg(length)", "min(time)", "sum(tos)"))
+  shares("of all", "complete", "update")(_.selectExpr("count(*)", "count(srcport)", "avg(length)", "min(time)", "sum(tos)"))
   shares("groups without functions", "update")(_.groupBy("srcip", "dstport").count().drop("count"))
   shares("windows under a watermark", "append", "update")(
-    _.withWatermark(
-      "time",
-      "3 seconds"
-    ).selectExpr("window(time, '5 seconds', '5 seconds', '1 second') w", "prot", "length")
+    _.withWatermark("time", "3 seconds").selectExpr("window(time, '5 seconds', '5 seconds', '1 second') w", "prot", "length")
       .groupBy("w", "prot").agg(Map("*" -> "count", "length" -> "sum"))
   )
   shares("sliding windows under a watermark, conditions on both sides of it", "append", "update")(
@@ -119,11 +106,7 @@ class StreamedGroupsSuite extends AnyFunSuite with LftaStreams {
   )
   shares("what stands above: HAVING, expressions on windows, another aggregation's input", "complete")(
     _.selectExpr("window(time, '10 seconds') w", "dstport div 100 as d", "length").groupBy("w", "d")
-      .agg(Map("length" -> "sum")).where("`sum(length)` > 500").selectExpr(
-        "unix_micros(w.end) e",
-        "d * 2",
-        "`sum(length)`"
-      )
+      .agg(Map("length" -> "sum")).where("`sum(length)` > 500").selectExpr("unix_micros(w.end) e", "d * 2", "`sum(length)`")
   )
   shares("keys that are computed of columns", "update")(
     _.selectExpr("srcport > 1030 as high", "coalesce(tos, 0) t").groupBy("high", "t").count()
