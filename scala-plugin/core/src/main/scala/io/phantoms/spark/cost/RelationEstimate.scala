@@ -69,7 +69,8 @@ private[spark] object ConfigurationEstimate {
       r.placement match {
         case Placement.Derived =>
           shippedAt(i) = shippedAt(r.parent)
-          val work = made(i, model.deriveWork(groups(r.parent), groups(i) * bytes / busyAt(shippedAt(i)), merging)) + emit
+          val work =
+            made(i, model.deriveWork(groups(r.parent), groups(i) * bytes / busyAt(shippedAt(i)), merging)) + emit
           reduceWork(shippedAt(i)) += emit
           RelationEstimate(groups(i), groups(r.parent), 0.0, 0.0, 0L, work)
         case Placement.SecondTier(key, shards) =>

@@ -22,6 +22,7 @@ final class RecordWords(words: Int) extends BaseGenericInternalRow {
   override def getLong(ordinal: Int): Long = record(first + ordinal)
   override def setLong(ordinal: Int, value: Long): Unit = record(first + ordinal) = value
   override def update(ordinal: Int, value: Any): Unit = setLong(ordinal, value.asInstanceOf[Long])
-  override def setNullAt(ordinal: Int): Unit = throw new UnsupportedOperationException("a word of a record is never NULL")
+  override def setNullAt(ordinal: Int): Unit =
+    throw new UnsupportedOperationException("a word of a record is never NULL")
   override protected def genericGet(ordinal: Int): Any = getLong(ordinal)
 }

@@ -17,7 +17,12 @@ final case class WordsAggregate(plain: ImperativeAggregate) extends DeclarativeA
   }).asInstanceOf[ImperativeAggregate].withNewMutableAggBufferOffset(0).withNewInputAggBufferOffset(0)
 
   private lazy val words: AttributeReference =
-    AttributeReference("words", FieldType.WordsType, nullable = false, FieldType.wordsMark(plain.aggBufferAttributes.size))()
+    AttributeReference(
+      "words",
+      FieldType.WordsType,
+      nullable = false,
+      FieldType.wordsMark(plain.aggBufferAttributes.size)
+    )()
 
   override def children: Seq[Expression] = plain.children
   override def dataType: DataType = plain.dataType

@@ -92,7 +92,9 @@ final case class WordsResult(program: ImperativeAggregate, child: Expression) ex
       code"""${of.code}
             |final $boxed $result = ($boxed) ${Words.program(ctx, program)}.eval(${of.value});
             |final boolean ${ev.isNull} = $result == null;
-            |final $javaType ${ev.value} = ${ev.isNull} ? ${CodeGenerator.defaultValue(dataType)} : $result;""".stripMargin
+            |final $javaType ${ev.value} = ${ev.isNull} ? ${CodeGenerator.defaultValue(
+          dataType
+        )} : $result;""".stripMargin
     )
   }
 

@@ -91,7 +91,9 @@ class WordsAggregateSuite extends AnyFunSuite {
     assert(FieldType.ofBuffer(made.aggBufferAttributes.head) == FieldType.Words(made.plain.aggBufferAttributes.size))
   }
 
-  private def executedProgram(e: Expression): ImperativeAggregate = e.collectFirst { case u: WordsUpdate => u.program }.get
+  private def executedProgram(e: Expression): ImperativeAggregate = e.collectFirst { case u: WordsUpdate =>
+    u.program
+  }.get
 
   /** Over a row of so many inputs, then the words of one or two groups. */
   private def bound(f: WordsAggregate, e: Expression, inputs: Int): Expression = {

@@ -70,7 +70,9 @@ trait DistinctCountTraps extends Traps { this: AnyFunSuite =>
       |union all select z, approx_count_distinct(c) from t group by z""".stripMargin
   )
   shares("under conditions of their own")(
-    (0 until 4).map(i => s"select $i q, a k, approx_count_distinct(c) v, count(*) m from t where z > ${i - 1} group by a")
+    (0 until 4).map(i =>
+      s"select $i q, a k, approx_count_distinct(c) v, count(*) m from t where z > ${i - 1} group by a"
+    )
       .mkString(" union all ")
   )
   shares("of sliding windows")(
@@ -112,7 +114,10 @@ trait DistinctCountTraps extends Traps { this: AnyFunSuite =>
 
   test("what an input or a condition fails with") {
     withAnsi(true) {
-      checkSharedSql("select a, approx_count_distinct(1 / z) from t group by cube(a, b)", fails = Some("DIVIDE_BY_ZERO"))
+      checkSharedSql(
+        "select a, approx_count_distinct(1 / z) from t group by cube(a, b)",
+        fails = Some("DIVIDE_BY_ZERO")
+      )
       checkSharedSql("select a, approx_count_distinct(1 / z) filter (where z <> 0) from t group by cube(a, b)")
       checkSharedSql("select a, approx_count_distinct(if(z = 0, 0, 1 / z)), max(c) from t group by cube(a, b)")
       checkSharedSql(
@@ -156,7 +161,10 @@ trait DistinctCountTraps extends Traps { this: AnyFunSuite =>
 
   test("negative: a function of the user's own") {
     spark.udf.register("added", udaf(DistinctCountTraps.Added, Encoders.scalaLong))
-    checkDeclinedSql("select a, added(c), count(*) from t where c is not null group by cube(a, n)", "UNSUPPORTED_FUNCTION")
+    checkDeclinedSql(
+      "select a, added(c), count(*) from t where c is not null group by cube(a, n)",
+      "UNSUPPORTED_FUNCTION"
+    )
   }
 
   // What is not shared says why.

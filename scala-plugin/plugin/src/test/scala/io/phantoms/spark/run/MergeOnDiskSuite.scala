@@ -122,7 +122,9 @@ final class MergeOnDiskSuite extends EverySecondTest with BeforeAndAfterAll {
   }
 
   test("approximate distinct counts, whose records are words merged in place") {
-    check("select a, c, approx_count_distinct(v, 0.2) n, approx_count_distinct(b, 0.3) m, count(*) r from t group by cube(a, c)")
+    check(
+      "select a, c, approx_count_distinct(v, 0.2) n, approx_count_distinct(b, 0.3) m, count(*) r from t group by cube(a, c)"
+    )
   }
 
   test("sliding windows: the slices of a group stay together on disk") {
