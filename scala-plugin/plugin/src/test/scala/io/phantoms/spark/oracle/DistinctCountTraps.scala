@@ -31,7 +31,7 @@ trait DistinctCountTraps extends Traps { this: AnyFunSuite =>
     (Seq("0.39", "0.05", "0.03").map(sd => s"approx_count_distinct(c, $sd)") :+ "approx_count_distinct(b, 0.1)")
       .mkString("select a, n, ", ", ", " from t group by cube(a, n)")
   )
-  declines("negative: DISTINCT beside it", "DISTINCT_AGGREGATE")(
+  shares("DISTINCT beside it")(
     "select a, approx_count_distinct(b), count(distinct c) from t group by cube(a, n)"
   )
   shares("of NULLs only, and of nothing")(
