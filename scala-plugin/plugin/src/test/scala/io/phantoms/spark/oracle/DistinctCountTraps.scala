@@ -98,6 +98,10 @@ trait DistinctCountTraps extends Traps { this: AnyFunSuite =>
     "select k, n, sum(v), approx_count_distinct(m) from (select a k, n, z, approx_count_distinct(c) v, count(*) m from t group by a, n, z) group by cube(k, n)"
   )
   test("with hardly any room for tables") {
+
+  /** Which of several errors of one row is met is plain Spark's only compiled and as the chooser has it. */
+  protected def asChosen: Boolean = true
+
     withConf("spark.phantoms.lfta.memory" -> "64k")(
       checkSharedSql(
         """select k, j, l, approx_count_distinct(v), approx_count_distinct(j, 0.02) from (select id % 13 k, id % 17 j, id % 5 l,
@@ -127,7 +131,7 @@ trait DistinctCountTraps extends Traps { this: AnyFunSuite =>
     }
     withAnsi(false)(checkSharedSql("select a, approx_count_distinct(1 / z) from t group by cube(a, b)"))
   }
-  test("of two inputs that fail, Spark evaluates that of expressions first") {
+  if (asChosen) test("of two inputs that fail, Spark evaluates that of expressions first") {
     withAnsi(true)(
       checkSharedSql(
         "select a, approx_count_distinct(cast(concat('x', b) as int)), sum(1 div (z - z)) from t where z is not null and b is not null group by cube(a, n)",
@@ -135,7 +139,7 @@ trait DistinctCountTraps extends Traps { this: AnyFunSuite =>
       )
     )
   }
-  test("conditions with something in common that may fail, which Spark then evaluates for every row") {
+  if (asChosen) test("conditions with something in common that may fail, which Spark then evaluates for every row") {
     val by = "from t group by cube(a, b)"
     def filtered(f: String, g: String, more: String): String =
       s"select a, $f filter (where z <> 0 and 1 div z > 0), $g filter (where z <> 0 and 1 div z > -1)$more $by"

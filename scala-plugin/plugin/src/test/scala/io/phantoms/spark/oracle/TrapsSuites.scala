@@ -96,11 +96,13 @@ class DistinctCountTrapsSuite extends TrapVariants with SharesTests with Distinc
 }
 
 class RandomDistinctCountTrapsSuite extends RandomTraps with OneOfFour with DistinctCountTraps {
+  override protected def asChosen: Boolean = false
   override protected def place: Int = 1
 }
 
 class InterpretedDistinctCountTrapsSuite
     extends OneOfFour with RandomConfigurationSuite with TrapTables with InterpretedVariants with DistinctCountTraps {
+  override protected def asChosen: Boolean = false
   override protected def place: Int = 3
   override protected def seeds: Seq[Long] = Seq(3L)
 }
