@@ -14,6 +14,9 @@ import org.scalatest.funsuite.AnyFunSuite
  */
 trait DistinctCountTraps extends Traps { this: AnyFunSuite =>
 
+  /** Which of several errors of one row is met is plain Spark's only compiled and as the chooser has it. */
+  protected def asChosen: Boolean = true
+
   private val columns =
     Seq("a", "b", "c", "d", "w", "x", "f", "flag", "by", "sh", "dt", "ts", "tn", "bin", "ym", "ds", "n", "z")
 
@@ -98,10 +101,6 @@ trait DistinctCountTraps extends Traps { this: AnyFunSuite =>
     "select k, n, sum(v), approx_count_distinct(m) from (select a k, n, z, approx_count_distinct(c) v, count(*) m from t group by a, n, z) group by cube(k, n)"
   )
   test("with hardly any room for tables") {
-
-  /** Which of several errors of one row is met is plain Spark's only compiled and as the chooser has it. */
-  protected def asChosen: Boolean = true
-
     withConf("spark.phantoms.lfta.memory" -> "64k")(
       checkSharedSql(
         """select k, j, l, approx_count_distinct(v), approx_count_distinct(j, 0.02) from (select id % 13 k, id % 17 j, id % 5 l,
