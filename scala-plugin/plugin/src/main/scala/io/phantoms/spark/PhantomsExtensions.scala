@@ -41,16 +41,13 @@ class PhantomsExtensions private[spark] (sharing: Sharing, build: BuildInfo = Bu
     extensions.injectPreCBORule(_ => CountOfConstants)
     extensions.injectPreCBORule(session => new PhantomsRule(session, sharing))
     extensions.injectPlannerStrategy(_ => PhantomsStrategy)
-    extensions.injectColumnar(_ =>
-      new ColumnarRule {
-        override def preColumnarTransitions: Rule[SparkPlan] = AbsorbProjectFilter
-      }
-    )
-    extensions.injectColumnar(_ =>
-      new ColumnarRule {
-        override def preColumnarTransitions: Rule[SparkPlan] = StreamedGroups
-      }
-    )
+    Seq(AbsorbProjectFilter, StreamedGroups).foreach { rule =>
+      extensions.injectColumnar(_ =>
+        new ColumnarRule {
+          override def preColumnarTransitions: Rule[SparkPlan] = rule
+        }
+      )
+    }
     SqlFunctions.all.foreach(extensions.injectTableFunction)
     IpFunctions.all.foreach(extensions.injectFunction)
   }

@@ -6,6 +6,7 @@ import io.phantoms.spark.source.read.{ColumnForm, RecordColumn}
 import io.phantoms.spark.source.wire.{FieldKind, Policy, RecordSchema}
 
 import org.apache.spark.sql.AnalysisException
+import org.apache.spark.sql.catalyst.analysis.Resolver
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 
@@ -35,6 +36,25 @@ private[source] final class LftaColumns(records: RecordSchema, options: LftaOpti
 
   /** How records give a column, found by its name. */
   def column(name: String): Option[RecordColumn] = find(name).map(_._2)
+
+  /**
+   * How records give a column of a read, and its type.
+   *
+   * @param fields the columns of the read
+   * @param ofPaths columns that paths say: where there is one of the same name, that counts
+   */
+  def column(
+      name: String,
+      fields: StructType,
+      ofPaths: StructType,
+      resolver: Resolver
+  ): Option[(RecordColumn, DataType)] =
+    if (ofPaths.exists(p => resolver(p.name, name))) None
+    else
+      for {
+        field <- fields.find(f => resolver(f.name, name))
+        column <- column(field.name)
+      } yield column -> field.dataType
 
   /** What a reader decodes for these columns: by field, and behind the last one whether it matters what is wrong with a record. */
   def wanted(columns: Iterable[RecordColumn]): Array[Boolean] = {

@@ -39,14 +39,9 @@ private[source] final class LftaScanBuilder(
   private var limit = Option.empty[Int]
   private var averagesDiffer = false
 
-  /** Columns of records; where a path has one of the same name, that counts. */
+  /** Columns of records. */
   private def known(name: String): Option[(RecordColumn, DataType)] =
-    if (index.partitionSchema.exists(p => resolver(p.name, name))) None
-    else
-      for {
-        field <- dataSchema.find(f => resolver(f.name, name))
-        column <- columns.column(field.name)
-      } yield column -> field.dataType
+    columns.column(name, dataSchema, index.partitionSchema, resolver)
 
   override def pushFilters(filters: Seq[Expression]): Seq[Expression] = {
     val (understood, others) = super.pushFilters(filters).partitionMap { f =>

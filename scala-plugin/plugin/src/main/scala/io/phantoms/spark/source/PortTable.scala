@@ -65,8 +65,6 @@ private final class PortScan(
       s"A port can only be read as a stream, and listen is $listen: use spark.readStream, or give a path instead."
     )
 
-  private def resolver = SQLConf.get.resolver
-
   override def toMicroBatchStream(checkpoint: String): MicroBatchStream = {
     val forms = required.map(f => columns.column(f.name).get).toArray
     val ring = new DatagramRing(StreamOptions.ringBytes(options))
@@ -74,7 +72,7 @@ private final class PortScan(
       override val rows = new PortReaderFactory(listen, forms, columns.wanted(forms), read.mode, None)
       override def aggregate: Boolean = read.pushDownAggregate
       override def column(name: String): Option[(RecordColumn, DataType)] =
-        required.find(f => resolver(f.name, name)).flatMap(f => columns.column(f.name).map(_ -> f.dataType))
+        columns.column(name, required, PortScan.NoPaths, SQLConf.get.resolver)
       override def groups(of: GroupedRead): PartitionReaderFactory =
         new PortReaderFactory(listen, Array.empty, columns.wanted(of.columns), read.mode, Some(of -> read.tables))
     }
@@ -90,6 +88,8 @@ private final class PortScan(
 }
 
 private object PortScan {
+
+  private val NoPaths = StructType(Nil)
 
   /** Spark's own default. */
   private val MessageMebibytes = 128

@@ -1,6 +1,6 @@
 package io.phantoms.spark.source
 
-import io.phantoms.spark.source.read.{ColumnForm, PartialAggregate, RecordColumn, RecordGroups}
+import io.phantoms.spark.source.read.{PartialAggregate, RecordColumn, RecordGroups}
 import io.phantoms.spark.source.read.PartialAggregate.Function
 
 import org.apache.spark.sql.connector.expressions.{Expression, NamedReference}
@@ -69,7 +69,7 @@ private[source] object PushedAggregate {
 
   private def ofNumber(function: Function, e: Expression, read: Read): Option[Part] =
     read(e).collect {
-      case (name, column, dataType) if column.form == ColumnForm.INT || column.form == ColumnForm.LONG =>
+      case (name, column, dataType) if column.form.isNumber =>
         Part(new PartialAggregate(function, column), s"${function.name.toLowerCase}($name)", dataType, Some(name))
     }
 }

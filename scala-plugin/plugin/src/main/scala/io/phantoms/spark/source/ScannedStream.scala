@@ -82,22 +82,14 @@ private[source] final class ScannedStream(scan: LftaScan, paths: Seq[String], op
   override lazy val readers: StreamReaders = new StreamReaders {
     // One for all batches: it has a broadcast.
     override lazy val rows: PartitionReaderFactory = scan.createReaderFactory()
-    private lazy val conf = scan.broadcastConf()
+    private lazy val sent = scan.broadcastConf()
 
     override def aggregate: Boolean = scan.options.pushDownAggregate
 
-    override def column(name: String): Option[(RecordColumn, DataType)] = {
-      val resolver = session.sessionState.conf.resolver
-      // Where a path has one of the same name, that counts.
-      if (partitionColumns.exists(p => resolver(p.name, name))) None
-      else
-        for {
-          field <- scan.dataSchema.find(f => resolver(f.name, name))
-          column <- scan.columns.column(field.name)
-        } yield column -> field.dataType
-    }
+    override def column(name: String): Option[(RecordColumn, DataType)] =
+      scan.columns.column(name, scan.dataSchema, partitionColumns, session.sessionState.conf.resolver)
 
     override def groups(read: GroupedRead): PartitionReaderFactory =
-      GroupsOfFiles(scan.opened(conf, scan.columns.wanted(read.columns)), read, scan.options)
+      GroupsOfFiles(scan.opened(sent, scan.columns.wanted(read.columns)), read, scan.options)
   }
 }

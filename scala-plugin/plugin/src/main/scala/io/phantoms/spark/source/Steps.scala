@@ -1,6 +1,6 @@
 package io.phantoms.spark.source
 
-import io.phantoms.spark.detect.SlidingWindows
+import io.phantoms.spark.detect.{Inlining, SlidingWindows}
 import io.phantoms.spark.source.stream.HasReaders
 
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
@@ -29,13 +29,7 @@ private[source] final case class Steps(
   import StreamedGrouping.{each, Refusal}
 
   /** An expression over what is computed, over the columns of the scan and, where there are any, of windows. */
-  def over(e: Expression): Expression = {
-    val bare = e match {
-      case a: Alias => a.child
-      case other => other
-    }
-    bare.transform { case a: Attribute => columns.getOrElse(a, a) }
-  }
+  def over(e: Expression): Expression = Inlining.substitute(Inlining.withoutAlias(e), columns)
 
   private def filtered(condition: Expression): Either[Refusal, Steps] = {
     val all = splitConjunctivePredicates(condition).map(over)

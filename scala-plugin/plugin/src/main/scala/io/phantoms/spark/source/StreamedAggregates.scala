@@ -1,6 +1,6 @@
 package io.phantoms.spark.source
 
-import io.phantoms.spark.source.read.{ColumnForm, PartialAggregate, RecordColumn}
+import io.phantoms.spark.source.read.{PartialAggregate, RecordColumn}
 import io.phantoms.spark.source.read.PartialAggregate.Function
 
 import org.apache.spark.sql.catalyst.expressions._
@@ -56,7 +56,7 @@ private[source] object StreamedAggregates {
   }
 
   private def ordered(e: Expression, over: Expression => Expression, columns: Columns) =
-    column(over(e), columns).filter { case (c, _) => c.form == ColumnForm.INT || c.form == ColumnForm.LONG }
+    column(over(e), columns).filter(_._1.form.isNumber)
 
   /** A column of numbers, widened or not. */
   private def number(e: Expression, over: Expression => Expression, columns: Columns) = {
@@ -64,8 +64,6 @@ private[source] object StreamedAggregates {
       case Cast(child, LongType, _, _) if child.dataType == IntegerType => child
       case other => other
     }
-    column(bare, columns).filter { case (c, t) =>
-      (c.form == ColumnForm.INT || c.form == ColumnForm.LONG) && (t == IntegerType || t == LongType)
-    }
+    column(bare, columns).filter { case (c, t) => c.form.isNumber && (t == IntegerType || t == LongType) }
   }
 }

@@ -23,6 +23,11 @@ public enum ColumnForm {
   /** STRING: what was wrong with the record. Belongs to no field. */
   PROBLEM;
 
+  /** Whether values are numbers, which can be added up and compared; that of an address is a name. */
+  public boolean isNumber() {
+    return this == INT || this == LONG;
+  }
+
   /** Whether the column of a record is NULL. */
   public boolean isNull(WireRecord record, int field) {
     switch (this) {

@@ -33,7 +33,7 @@ private[source] final class GroupReader(
     held: ReaderTable,
     flush: Flush,
     whole: Boolean
-) extends FilesReader[InternalRow](records) {
+) extends TaskReader[InternalRow](records) {
   private var epoch = 0
   private var waiting = false // the record that is stood at is yet to be added
   private var aging = false // old groups leave before others become old

@@ -10,8 +10,8 @@ import org.apache.spark.sql.execution.vectorized.{OnHeapColumnVector, WritableCo
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.{ColumnVector, ColumnarBatch}
 
-/** Closes the files of a task and tells what was counted in them. */
-private[source] abstract class FilesReader[T](records: TaskRecords) extends PartitionReader[T] {
+/** Closes the records of a task and tells what was counted in them. */
+private[source] abstract class TaskReader[T](records: TaskRecords) extends PartitionReader[T] {
   override def currentMetricsValues(): Array[CustomTaskMetric] = ReaderMetrics.of(records.counters, table.orNull)
   override def close(): Unit = records.close()
 
@@ -28,7 +28,7 @@ private[source] final class RowReader(
     columns: Array[RecordColumn],
     schema: StructType,
     partitions: Int
-) extends FilesReader[InternalRow](files) {
+) extends TaskReader[InternalRow](files) {
   private val rows = new RecordRows(columns)
   private val joined = new JoinedRow
   private lazy val projection = UnsafeProjection.create(schema)
@@ -54,7 +54,7 @@ private[source] final class BatchReader(
     schema: StructType,
     rows: Int,
     bytes: Long
-) extends FilesReader[ColumnarBatch](files) {
+) extends TaskReader[ColumnarBatch](files) {
   private val vectors = OnHeapColumnVector.allocateColumns(rows, schema)
   private val filling = new RecordBatch(columns, vectors.toArray[WritableColumnVector])
   private val batch = new ColumnarBatch(vectors.toArray[ColumnVector])

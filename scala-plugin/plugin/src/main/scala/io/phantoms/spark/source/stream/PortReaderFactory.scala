@@ -6,7 +6,6 @@ import io.phantoms.spark.source.read._
 import io.phantoms.spark.source.wire.{Policy, RecordReader, WireCounters, WireRecord}
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.connector.metric.CustomTaskMetric
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
 
 /**
@@ -26,9 +25,10 @@ private[source] final class PortReaderFactory(
 
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] = {
     val part = partition.asInstanceOf[DatagramPartition]
-    val records = new DatagramReader(address, part.datagrams.iterator.asJava, policy, wanted, part.state)
+    val datagrams = new DatagramReader(address, part.datagrams.iterator.asJava, policy, wanted, part.state)
+    val records = new DatagramRecords(datagrams)
     groups match {
-      case Some((read, tables)) => read.reader(new DatagramRecords(records), tables)
+      case Some((read, tables)) => read.reader(records, tables)
       case None => new RecordsReader(records, new RecordRows(columns))
     }
   }
@@ -48,9 +48,7 @@ private final class DatagramRecords(records: RecordReader) extends TaskRecords {
 }
 
 /** A row a record. */
-private final class RecordsReader(records: RecordReader, rows: RecordRows) extends PartitionReader[InternalRow] {
+private final class RecordsReader(records: TaskRecords, rows: RecordRows) extends TaskReader[InternalRow](records) {
   override def next(): Boolean = records.next()
   override def get(): InternalRow = rows.row(records.record)
-  override def currentMetricsValues(): Array[CustomTaskMetric] = ReaderMetrics.of(records.counters, null)
-  override def close(): Unit = records.close()
 }
