@@ -16,6 +16,9 @@ sealed trait Candidate {
   def workloads: IndexedSeq[Workload]
   def leftOut: Seq[DeclineReason]
 
+  /** The operators that a workload replaces. */
+  def partOf(workload: Int): Seq[LogicalPlan]
+
   /**
    * The operator with some workloads computed by other plans.
    *
@@ -33,6 +36,7 @@ sealed trait Candidate {
 final case class AggregateCandidate(operator: LogicalPlan, workload: Workload) extends Candidate {
   def workloads: IndexedSeq[Workload] = IndexedSeq(workload)
   def leftOut: Seq[DeclineReason] = Nil
+  def partOf(workload: Int): Seq[LogicalPlan] = Seq(operator)
   def assemble(replaced: IndexedSeq[Option[LogicalPlan]], others: LogicalPlan => LogicalPlan): LogicalPlan =
     replaced.head.getOrElse(operator)
 }
@@ -50,6 +54,7 @@ final case class UnionCandidate(
     empty: Set[Int],
     leftOut: Seq[DeclineReason]
 ) extends Candidate {
+  def partOf(workload: Int): Seq[LogicalPlan] = parts(workload).toSeq.map(operator.children)
 
   /** Rows are a multiset, so shared parts come first and what is left of the union follows. */
   def assemble(replaced: IndexedSeq[Option[LogicalPlan]], others: LogicalPlan => LogicalPlan): LogicalPlan = {

@@ -9,7 +9,16 @@ import scala.util.control.NonFatal
 import io.phantoms.spark.conf.{PhantomsConf, PhantomsSettings, PlanningMemory}
 import io.phantoms.spark.decide.{Admission, Decision, DecisionRecorder, Declined, Shared}
 import io.phantoms.spark.detect.DeclineReason._
-import io.phantoms.spark.detect.{Candidate, DeclineReason, Detector, ScatteredAggregates, Shape, Workload}
+import io.phantoms.spark.detect.{
+  Candidate,
+  DeclineReason,
+  Detector,
+  ScatteredAggregates,
+  Shape,
+  Shuffles,
+  UnionCandidate,
+  Workload
+}
 import io.phantoms.spark.keep.Kept
 import io.phantoms.spark.shims.{BuildInfo, Cancelled}
 
@@ -98,22 +107,72 @@ final class PhantomsRule(
     // What has several consumers, by the operators themselves: equal ones may stand in other places.
     private val replaced = new IdentityHashMap[LogicalPlan, LogicalPlan]
 
+    // Unions that nothing is to be shared of.
+    private val tried = new IdentityHashMap[LogicalPlan, Unit]
+
+    /** All of what is looked at together. */
+    private var root: LogicalPlan = _
+
     /** Aggregates wherever they stand first, then each operator on its own. */
     def all(operator: LogicalPlan): LogicalPlan = {
-      if (settings.multiAggregate) ScatteredAggregates.detect(operator).foreach {
-        case Right(found) => share(found)
-        case Left(reason) => decisions += Declined(PhantomsRule.subject(operator), reason)
-      }
-      plan(operator)
+      val outside = root
+      val opened = if (settings.multiAggregate) scattered(operator) else operator
+      root = opened
+      try plan(opened)
+      finally root = outside
     }
+
+    /** The plan in which what is shared of aggregates in several places is decided. */
+    private def scattered(operator: LogicalPlan): LogicalPlan = {
+      root = operator
+      val first = ScatteredAggregates.detect(operator)
+      val outer = first.collect { case Right(found) => found }.flatMap(_.aggregates)
+      // A union that reads copies of some of them may do with one; what it leaves alone may find others.
+      val opened = unions(operator, a => outer.exists(_ eq a), None)
+      root = opened
+      (if (opened eq operator) first else ScatteredAggregates.detect(opened)).foreach {
+        case Right(found) => share(found)
+        case Left(reason) => decisions += Declined(PhantomsRule.subject(opened), reason)
+      }
+      opened
+    }
+
+    /**
+     * Decides of the unions that stand below nothing which may be shared itself.
+     *
+     * @param outer aggregates that may be
+     */
+    private def unions(
+        operator: LogicalPlan,
+        outer: LogicalPlan => Boolean,
+        limitAbove: Option[Int]
+    ): LogicalPlan =
+      if (!Admission.concerns(operator) || outer(operator)) operator
+      else Shape.of(operator, limitAbove) match {
+        case None => operator.mapChildren(unions(_, outer, limitOf(operator)))
+        case Some(union: Shape.UnionOf) =>
+          val shared = candidate(union, limitAbove, None).collect { case u: UnionCandidate => u }.flatMap { u =>
+            decided(u).map(DecidedUnion.of(u, _, unions(_, _.isInstanceOf[Aggregate], None), unions(_, outer, None)))
+          }
+          shared.getOrElse {
+            val left = operator.mapChildren(unions(_, outer, None))
+            tried.put(left, ())
+            left
+          }
+        case _ => operator
+      }
 
     private def share(found: ScatteredAggregates): Unit = {
       // Those within another one that was shared are looked for again in what that reads.
       val gone = found.aggregates.exists(a => isWithinReplaced(a))
-      if (!gone) shareWorkload(PhantomsRule.subject(found.aggregates), found.workload).foreach { plans =>
-        found.aggregates.zip(plans).foreach { case (a, plan) =>
-          plan.copyTagsFrom(a)
-          replaced.put(a, plan)
+      if (!gone) {
+        val subject = PhantomsRule.subject(found.aggregates)
+        val shared = decide(subject, found.workload).flatMap(keepingShuffles(_, found.aggregates))
+        shared.flatMap(s => build(s, all(s.workload.base))).foreach { plans =>
+          found.aggregates.zip(plans).foreach { case (a, plan) =>
+            plan.copyTagsFrom(a)
+            replaced.put(a, plan)
+          }
         }
       }
     }
@@ -129,63 +188,96 @@ final class PhantomsRule(
     ): LogicalPlan =
       if (!Admission.concerns(operator)) operator
       else if (replaced.containsKey(operator)) replaced.get(operator)
-      else {
-        val found = Shape.of(operator, limitAbove).map { shape =>
-          Admission.operator(shape, settings).toLeft(()).flatMap(_ =>
-            Detector.candidate(shape, limitAbove, filterAbove)
-          )
-        }
-        found match {
-          case Some(Right(candidate)) => share(candidate).getOrElse(children(operator))
-          case Some(Left(reason)) =>
-            decisions += Declined(PhantomsRule.subject(operator), reason)
-            children(operator)
-          case None => children(operator)
-        }
+      else if (tried.containsKey(operator)) children(operator)
+      else operator match {
+        case union: DecidedUnion => planned(union)
+        case _ =>
+          Shape.of(operator, limitAbove).flatMap(candidate(_, limitAbove, filterAbove)).flatMap(c => share(c))
+            .getOrElse(children(operator))
       }
 
+    private def limitOf(operator: LogicalPlan): Option[Int] = operator match {
+      case LocalLimit(IntegerLiteral(n), _) => Some(n)
+      case _ => None
+    }
+
     private def children(operator: LogicalPlan): LogicalPlan = {
-      val limit = operator match {
-        case LocalLimit(IntegerLiteral(n), _) => Some(n)
-        case _ => None
-      }
       val filter = operator match {
         case Filter(condition, _) => Some(condition)
         case _ => None
       }
-      operator.mapChildren(plan(_, limit, filter))
+      operator.mapChildren(plan(_, limitOf(operator), filter))
     }
 
-    private def share(candidate: Candidate): Option[LogicalPlan] = {
+    private def candidate(shape: Shape, limitAbove: Option[Int], filterAbove: Option[Expression]): Option[Candidate] =
+      Admission.operator(shape, settings).toLeft(())
+        .flatMap(_ => Detector.candidate(shape, limitAbove, filterAbove)) match {
+        case Right(candidate) => Some(candidate)
+        case Left(reason) =>
+          decisions += Declined(PhantomsRule.subject(shape.operator), reason)
+          None
+      }
+
+    /** What is shared of an operator, by its workloads, if anything is. */
+    private def decided(candidate: Candidate): Option[IndexedSeq[Option[Shared]]] = {
       val subject = PhantomsRule.subject(candidate.operator)
-      val replaced = candidate.workloads.map(shareWorkload(subject, _).map(_.head))
+      val found = candidate.workloads.map(decide(subject, _))
       decisions ++= candidate.leftOut.map(Declined(s"a part of $subject", _))
-      Option.when(replaced.exists(_.isDefined)) {
-        val result = candidate.assemble(replaced, plan(_))
+      val replaced = found.indices.filter(found(_).isDefined).flatMap(candidate.partOf)
+      val kept = found.map(_.flatMap(keepingShuffles(_, replaced)))
+      Option.when(kept.exists(_.isDefined))(kept)
+    }
+
+    private def share(candidate: Candidate): Option[LogicalPlan] = decided(candidate).flatMap { shared =>
+      assembled(candidate, shared.map(_.flatMap(s => build(s, all(s.workload.base)))))
+    }
+
+    private def planned(union: DecidedUnion): LogicalPlan = {
+      val plans = union.inputs.map(_.flatMap { case (shared, input) => build(shared, plan(input)) })
+      assembled(union.candidate, plans).getOrElse(children(union.candidate.operator))
+    }
+
+    private def assembled(
+        candidate: Candidate,
+        plans: IndexedSeq[Option[IndexedSeq[LogicalPlan]]]
+    ): Option[LogicalPlan] =
+      Option.when(plans.exists(_.isDefined)) {
+        val result = candidate.assemble(plans.map(_.map(_.head)), plan(_))
         result.copyTagsFrom(candidate.operator)
         result
       }
-    }
 
-    /** A plan for each consumer. */
-    private def shareWorkload(subject: String, workload: Workload): Option[IndexedSeq[LogicalPlan]] =
+    private def decide(subject: String, workload: Workload): Option[Shared] =
       sharing.decide(session, subject, workload, settings) match {
-        case shared: Shared =>
-          // Statistics describe the input as the user wrote it; only now may it be rewritten itself.
-          val input = all(shared.workload.base)
-          val rewritten = shared.workload.copy(base = input)
-          sharing.build(rewritten, shared.problem, shared.configuration, shared.notation) match {
-            case Right(built) =>
-              decisions += shared
-              Some(built)
-            case Left(reason) =>
-              decisions += Declined(subject, reason)
-              None
-          }
+        case shared: Shared => Some(shared)
         case declined: Declined =>
           decisions += declined
           None
       }
+
+    /** None where plain Spark shuffles less for what stands below, as others read the same. */
+    private def keepingShuffles(shared: Shared, replaced: Seq[LogicalPlan]): Option[Shared] = {
+      val isMore = Shuffles.moreWith(root, replaced, shared.workload.base)
+      if (isMore) decisions += Declined(shared.subject, DifferentInputs)
+      Option.when(!isMore)(shared)
+    }
+
+    /**
+     * A plan for each consumer.
+     *
+     * @param input statistics describe the input as the user wrote it; only now may it be rewritten itself
+     */
+    private def build(shared: Shared, input: => LogicalPlan): Option[IndexedSeq[LogicalPlan]] = {
+      val rewritten = shared.workload.copy(base = input)
+      sharing.build(rewritten, shared.problem, shared.configuration, shared.notation) match {
+        case Right(built) =>
+          decisions += shared
+          Some(built)
+        case Left(reason) =>
+          decisions += Declined(shared.subject, reason)
+          None
+      }
+    }
   }
 
   private def leave(plan: LogicalPlan, reason: DeclineReason): LogicalPlan = {

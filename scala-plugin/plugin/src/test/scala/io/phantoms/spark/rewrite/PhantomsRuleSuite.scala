@@ -209,4 +209,36 @@ class PhantomsRuleSuite extends AnyFunSuite with DetectionTestSession {
     assert(found.collect { case s: Shared => s.workload.consumers.size } == Seq(2))
     assert(WorkloadOracle.rows(spark, result) == WorkloadOracle.multiset(spark.sql(sql).collect().toSeq))
   }
+
+  private val inner = "with v as (select a, b, sum(c) s, max(dt) m, count(*) n from t group by a, b) "
+
+  test("a union whose input would be a workload of its own copies: they are one, and nothing is decided of them") {
+    val sql =
+      inner + "select a, sum(s) v from v group by a union all select length(b), count(m) from v group by length(b)"
+    val (result, found) = decisions(new PhantomsRule(spark, new PlainSharing), planFor(sql))
+    assert(codes(found) == Seq("SHARED"))
+    assert(found.collect { case s: Shared => s.workload.queries.size } == Seq(2))
+    assert(WorkloadOracle.rows(spark, result) == WorkloadOracle.multiset(spark.sql(sql).collect().toSeq))
+  }
+
+  test("the input that a union has left shares with what stands outside") {
+    val sql =
+      "select u.*, x.l from (" + inner + "select a, sum(s) v from v group by a union all select length(b), count(m) " +
+        "from v group by length(b)) u full join (select a, min(dt) l from t group by a) x on u.a = x.a"
+    val plan = planFor(sql)
+    val (result, found) = decisions(new PhantomsRule(spark, new PlainSharing), plan)
+    assert(codes(found) == Seq("SHARED", "SHARED"))
+    assert(found.collect { case s: Shared => s.workload.consumers.size }.sorted == Seq(1, 2))
+    assert(WorkloadOracle.rows(spark, result) == WorkloadOracle.multiset(spark.sql(sql).collect().toSeq))
+  }
+
+  test("copies that others read as well, each, stay what they are") {
+    val sql = inner + "select p.a, p.s, q.m, x.s, y.m from (select a, sum(s) s from v group by a) p " +
+      "full join (select length(b) l, max(m) m from v group by length(b)) q on p.a = q.l " +
+      "full join (select a, b, s from v) x on x.a = p.a full join (select a, b, m from v) y on length(y.b) = q.l"
+    val (result, found) = decisions(new PhantomsRule(spark, new PlainSharing), planFor(sql))
+    assert(codes(found).sorted == Seq("DIFFERENT_INPUTS", "SHARED"))
+    assert(found.collect { case s: Shared => s.workload.consumers.size } == Seq(4))
+    assert(WorkloadOracle.rows(spark, result) == WorkloadOracle.multiset(spark.sql(sql).collect().toSeq))
+  }
 }
