@@ -132,6 +132,11 @@ object SharedFunction {
   /** Approximate distinct counts: registers in words, of which the greater ones stay. */
   private case object Words extends SharedFunction {
     def is(f: AggregateFunction): Boolean = WordsAggregate.is(f)
+    // Arrays of a batch's columns do not look for NULL when a program asks for an element; those of rows do.
+    override def refused(f: AggregateFunction): Option[Expression] = f.children.find(_.dataType match {
+      case _: StructType | _: ArrayType | _: MapType | _: UserDefinedType[_] => true
+      case _ => false
+    })
     override def unsuited(f: AggregateFunction): Option[String] = WordsAggregate.tooWide(Seq(f))
     def isExact(f: AggregateFunction): Boolean = true
     override def executed(f: AggregateFunction): DeclarativeAggregate = f match {

@@ -31,7 +31,7 @@ final case class WordsAggregate(plain: ImperativeAggregate) extends DeclarativeA
 
   override lazy val aggBufferAttributes: Seq[AttributeReference] = Seq(words)
   override lazy val initialValues: Seq[Expression] = Seq(Literal(null, FieldType.WordsType))
-  override lazy val updateExpressions: Seq[Expression] = Seq(WordsUpdate(program, words, children.map(AsInRow.of)))
+  override lazy val updateExpressions: Seq[Expression] = Seq(WordsUpdate(program, words, children))
   override lazy val mergeExpressions: Seq[Expression] = Seq(WordsMerge(program, words.left, words.right))
   override lazy val evaluateExpression: Expression = WordsResult(program, words)
 

@@ -15,7 +15,7 @@ import org.scalatest.funsuite.AnyFunSuite
 trait DistinctCountTraps extends Traps { this: AnyFunSuite =>
 
   private val columns =
-    Seq("a", "b", "c", "d", "w", "x", "f", "flag", "by", "sh", "dt", "ts", "tn", "bin", "s", "r", "ym", "ds", "n", "z")
+    Seq("a", "b", "c", "d", "w", "x", "f", "flag", "by", "sh", "dt", "ts", "tn", "bin", "ym", "ds", "n", "z")
 
   private def withAnsi(on: Boolean)(body: => Unit): Unit = withConf("spark.sql.ansi.enabled" -> on.toString)(body)
 
@@ -39,16 +39,19 @@ trait DistinctCountTraps extends Traps { this: AnyFunSuite =>
       |(where z > 100), approx_count_distinct(1) filter (where z is null) from t group by cube(a, n)""".stripMargin
   )
   shares("of zeros of both signs and NaN")(
-    "select z, n, approx_count_distinct(x), approx_count_distinct(f), approx_count_distinct(-x), approx_count_distinct(struct(x)) from t group by cube(z, n)"
+    "select z, n, approx_count_distinct(x), approx_count_distinct(f), approx_count_distinct(-x) from t group by cube(z, n)"
   )
   shares("of a grouping key, and of expressions of keys")(
-    "select a, b, approx_count_distinct(a), approx_count_distinct(upper(b)), approx_count_distinct(struct(a, b)) from t group by cube(a, b)"
+    "select a, b, approx_count_distinct(a), approx_count_distinct(upper(b)) from t group by cube(a, b)"
   )
-  shares("of arrays and structs with NULLs inside, and of maps of them")(
-    "select a, n, approx_count_distinct(r), approx_count_distinct(struct(r, s)), approx_count_distinct(map(n, r)), approx_count_distinct(array(r, r)) filter (where z > 0) from t group by cube(a, n)"
+  declines("negative: of arrays, which a column of a batch reads in another way than a row", "UNSUPPORTED_INPUT_TYPE")(
+    "select a, n, approx_count_distinct(r) from t group by cube(a, n)"
   )
-  shares("of collated strings and maps")(
-    "select a, n, approx_count_distinct(b collate unicode_ci), approx_count_distinct(map(a, b)) from t where a is not null group by cube(a, n)"
+  declines("negative: of structs", "UNSUPPORTED_INPUT_TYPE")(
+    "select a, n, approx_count_distinct(s), approx_count_distinct(struct(r)) from t group by cube(a, n)"
+  )
+  shares("of collated strings")(
+    "select a, n, approx_count_distinct(b collate unicode_ci) from t group by cube(a, n)"
   )
   shares("beside functions of every other kind of buffer")(
     """select a, n, count(*), approx_count_distinct(c), sum(c), sum(w), avg(d), approx_count_distinct(b), max(b), avg(x), max(w),

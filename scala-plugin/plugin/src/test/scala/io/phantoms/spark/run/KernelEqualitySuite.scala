@@ -53,7 +53,7 @@ class KernelEqualitySuite extends EverySecondTest with RandomConfigurationSuite 
         |try_avg(99999999999999999999999999999999999999) from %s group by grouping sets ((a, z), (n), (z, n), ())""".stripMargin,
     "approximate distinct counts" ->
       """select a, n, z, approx_count_distinct(c), count(*), approx_count_distinct(x, 0.2), max(b), approx_count_distinct(b)
-        |filter (where z > 0), sum(w), approx_count_distinct(s, 0.3) from %s group by cube(a, n, z)""".stripMargin,
+        |filter (where z > 0), sum(w), approx_count_distinct(dt, 0.3) from %s group by cube(a, n, z)""".stripMargin,
     "sliding windows" ->
       """select window(ts, '5 hours', '2 hours') w, b, d, count(*), max(b), sum(c), avg(x), sum(w) from %s
         |group by window(ts, '5 hours', '2 hours'), b, d having count(*) > 1""".stripMargin,

@@ -66,7 +66,8 @@ object GoldenPlans {
 
   /** The blocks of an edition, by query. */
   def read(edition: String): Map[String, Seq[String]] = {
-    val lines = if (Files.notExists(file(edition))) Nil else Files.readAllLines(file(edition)).toArray(Array.empty[String]).toSeq
+    val lines =
+      if (Files.notExists(file(edition))) Nil else Files.readAllLines(file(edition)).toArray(Array.empty[String]).toSeq
     val starts = lines.indices.filter(lines(_).startsWith(Title)) :+ lines.size
     starts.zip(starts.drop(1)).map { case (from, to) =>
       lines(from).stripPrefix(Title) -> lines.slice(from + 1, to).filter(_.nonEmpty)
@@ -81,5 +82,6 @@ object GoldenPlans {
 
   private val Title = "== "
 
-  private def file(edition: String): Path = Paths.get(s"scala-plugin/plugin/src/test/resources/golden/tpcds-$edition.txt")
+  private def file(edition: String): Path =
+    Paths.get(s"scala-plugin/plugin/src/test/resources/golden/tpcds-$edition.txt")
 }
