@@ -16,6 +16,9 @@ sealed trait Candidate {
   def workloads: IndexedSeq[Workload]
   def leftOut: Seq[DeclineReason]
 
+  /** The operators that a workload replaces. */
+  def partOf(workload: Int): Seq[LogicalPlan]
+
   /**
    * The operator with some workloads computed by other plans.
    *
@@ -41,6 +44,7 @@ final case class AggregateCandidate(
 ) extends Candidate {
   def workloads: IndexedSeq[Workload] = IndexedSeq(workload)
   def leftOut: Seq[DeclineReason] = Nil
+  def partOf(workload: Int): Seq[LogicalPlan] = Seq(operator)
   def assemble(replaced: IndexedSeq[Option[LogicalPlan]], others: LogicalPlan => LogicalPlan): LogicalPlan =
     replaced.head.fold(operator)(finish)
 }
@@ -58,6 +62,7 @@ final case class UnionCandidate(
     empty: Set[Int],
     leftOut: Seq[DeclineReason]
 ) extends Candidate {
+  def partOf(workload: Int): Seq[LogicalPlan] = parts(workload).toSeq.map(operator.children)
 
   /** Rows are a multiset, so shared parts come first and what is left of the union follows. */
   def assemble(replaced: IndexedSeq[Option[LogicalPlan]], others: LogicalPlan => LogicalPlan): LogicalPlan = {

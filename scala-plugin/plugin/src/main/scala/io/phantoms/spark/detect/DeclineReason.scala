@@ -47,7 +47,8 @@ object DeclineReason {
       extends DeclineReason(
         "INPUT_READ_TWICE",
         "several operators would get results of one shuffle, which Spark is not sure to run once: spark.sql.exchange.reuse is " +
-          "false, or the input is a cached table under adaptive execution or a connector that is not Spark's own"
+          "false, or the input is a join or groupBy of a cached table under adaptive execution, or a connector that is not " +
+          "Spark's own"
       )
   final case class UnsupportedShape(what: String)
       extends DeclineReason("UNSUPPORTED_SHAPE", what)

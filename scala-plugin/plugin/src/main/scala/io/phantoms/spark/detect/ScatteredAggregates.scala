@@ -1,7 +1,6 @@
 package io.phantoms.spark.detect
 
-import org.apache.spark.sql.catalyst.expressions.{Alias, Expression, IntegerLiteral}
-import org.apache.spark.sql.catalyst.planning.PhysicalAggregation
+import org.apache.spark.sql.catalyst.expressions.{Expression, IntegerLiteral}
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LocalLimit, LogicalPlan, Union}
 import org.apache.spark.sql.catalyst.trees.TreePattern
 
@@ -45,12 +44,7 @@ object ScatteredAggregates {
   ) {
 
     /** What plain Spark computes before the shuffle. */
-    lazy val shuffled: LogicalPlan = aggregate match {
-      case PhysicalAggregation(keys, functions, _, child) =>
-        val calls = functions.distinctBy(_.canonicalized).map(f => Alias(f, "function")())
-        Aggregate(keys, keys ++ calls, child).canonicalized
-      case other => other.canonicalized
-    }
+    lazy val shuffled: LogicalPlan = Shuffles.of(aggregate)
   }
 
   /**

@@ -1,29 +1,18 @@
 package io.phantoms.spark.rewrite
 
-import java.util.{IdentityHashMap, WeakHashMap}
+import java.util.WeakHashMap
 
-import scala.collection.mutable
-import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import io.phantoms.spark.conf.{PhantomsConf, PhantomsSettings, PlanningMemory}
-import io.phantoms.spark.decide.{Admission, Decision, DecisionRecorder, Declined, Shared}
+import io.phantoms.spark.decide.{Admission, Decision, DecisionRecorder, Declined}
+import io.phantoms.spark.detect.DeclineReason
 import io.phantoms.spark.detect.DeclineReason._
-import io.phantoms.spark.detect.{
-  Candidate,
-  DeclineReason,
-  Detector,
-  ScatteredAggregates,
-  Shape,
-  UnionDetector,
-  Workload
-}
 import io.phantoms.spark.keep.Kept
 import io.phantoms.spark.shims.{BuildInfo, Cancelled}
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.expressions.{Expression, IntegerLiteral}
-import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LocalLimit, LogicalPlan, Subquery}
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan, Subquery}
 import org.apache.spark.sql.catalyst.rules.Rule
 
 /**
@@ -84,7 +73,7 @@ final class PhantomsRule(
 
   /** A bug of ours is no reason for a query to fail. */
   private def guarded(plan: LogicalPlan, settings: PhantomsSettings): LogicalPlan = {
-    val visit = new Visit(settings, plan.isInstanceOf[Subquery])
+    val visit = new Visit(session, sharing, settings, plan.isInstanceOf[Subquery])
     def bug(e: Throwable): LogicalPlan = {
       logWarning(s"spark-phantoms left a plan alone because of a bug of its own, please report it: $e", e)
       leave(plan, InternalError(e.toString))
@@ -98,113 +87,6 @@ final class PhantomsRule(
       case NonFatal(e) if !settings.strict => bug(e)
       case e: LinkageError if !settings.strict => bug(e)
     }
-  }
-
-  private final class Visit(settings: PhantomsSettings, isSubquery: Boolean) {
-    val decisions: mutable.Buffer[Decision] = mutable.ArrayBuffer.empty
-
-    // What has several consumers, by the operators themselves: equal ones may stand in other places.
-    private val replaced = new IdentityHashMap[LogicalPlan, LogicalPlan]
-
-    /** Aggregates wherever they stand first, then each operator on its own. */
-    def all(operator: LogicalPlan): LogicalPlan = {
-      if (settings.multiAggregate) ScatteredAggregates.detect(operator, Admission.mayTake(_, settings)).foreach {
-        case Right(found) => share(found)
-        case Left(reason) => decisions += Declined(PhantomsRule.subject(operator), reason)
-      }
-      plan(operator)
-    }
-
-    private def share(found: ScatteredAggregates): Unit = {
-      // Those within another one that was shared are looked for again in what that reads.
-      val gone = found.aggregates.exists(a => isWithinReplaced(a))
-      if (!gone) shareWorkload(PhantomsRule.subject(found.aggregates), found.workload).foreach { plans =>
-        found.aggregates.indices.foreach { i =>
-          val plan = found.finish(i)(plans(i))
-          plan.copyTagsFrom(found.aggregates(i))
-          replaced.put(found.aggregates(i), plan)
-        }
-      }
-    }
-
-    private def isWithinReplaced(a: LogicalPlan): Boolean =
-      replaced.keySet.asScala.exists(r => r.exists(_ eq a))
-
-    /** One walk from the root down, so that a union is tried before the aggregates in its branches. */
-    private def plan(
-        operator: LogicalPlan,
-        limitAbove: Option[Int] = None,
-        filterAbove: Option[Expression] = None
-    ): LogicalPlan =
-      if (!Admission.concerns(operator)) operator
-      else if (replaced.containsKey(operator)) replaced.get(operator)
-      else {
-        val found = Shape.of(operator, limitAbove).flatMap(left(_, limitAbove)).map { shape =>
-          Admission.operator(shape, settings).toLeft(()).flatMap(_ =>
-            Detector.candidate(shape, limitAbove, filterAbove)
-          ).flatMap(found => Option.when(isSubquery)(found).flatMap(Admission.subquery).toLeft(found))
-        }
-        found match {
-          case Some(Right(candidate)) => share(candidate).getOrElse(children(operator))
-          case Some(Left(reason)) =>
-            decisions += Declined(PhantomsRule.subject(operator), reason)
-            children(operator)
-          case None => children(operator)
-        }
-      }
-
-    /** A union without the branches that were shared with others before; nothing, if that leaves it one. */
-    private def left(shape: Shape, limitAbove: Option[Int]): Option[Shape] = shape match {
-      case Shape.UnionOf(union, aggregating) =>
-        val others = aggregating.filterNot { i =>
-          UnionDetector.aggregateOf(union.children(i), limitAbove).exists(replaced.containsKey)
-        }
-        Option.when(others.size == aggregating.size || others.size > 1)(Shape.UnionOf(union, others))
-      case other => Some(other)
-    }
-
-    private def children(operator: LogicalPlan): LogicalPlan = {
-      val limit = operator match {
-        case LocalLimit(IntegerLiteral(n), _) => Some(n)
-        case _ => None
-      }
-      val filter = operator match {
-        case Filter(condition, _) => Some(condition)
-        case _ => None
-      }
-      operator.mapChildren(plan(_, limit, filter))
-    }
-
-    private def share(candidate: Candidate): Option[LogicalPlan] = {
-      val subject = PhantomsRule.subject(candidate.operator)
-      val replaced = candidate.workloads.map(shareWorkload(subject, _).map(_.head))
-      decisions ++= candidate.leftOut.map(Declined(s"a part of $subject", _))
-      Option.when(replaced.exists(_.isDefined)) {
-        val result = candidate.assemble(replaced, plan(_))
-        result.copyTagsFrom(candidate.operator)
-        result
-      }
-    }
-
-    /** A plan for each consumer. */
-    private def shareWorkload(subject: String, workload: Workload): Option[IndexedSeq[LogicalPlan]] =
-      sharing.decide(session, subject, workload, settings) match {
-        case shared: Shared =>
-          // Statistics describe the input as the user wrote it; only now may it be rewritten itself.
-          val input = all(shared.workload.base)
-          val rewritten = shared.workload.copy(base = input)
-          sharing.build(rewritten, shared.problem, shared.configuration, shared.notation) match {
-            case Right(built) =>
-              decisions += shared
-              Some(built)
-            case Left(reason) =>
-              decisions += Declined(subject, reason)
-              None
-          }
-        case declined: Declined =>
-          decisions += declined
-          None
-      }
   }
 
   private def leave(plan: LogicalPlan, reason: DeclineReason): LogicalPlan = {
