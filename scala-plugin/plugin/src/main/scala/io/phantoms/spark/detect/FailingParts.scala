@@ -20,21 +20,24 @@ private[detect] object FailingParts {
     (guarded -- (a ++ b).filterNot(_.isGuarded).map(_.expression)).nonEmpty
   }
 
-  /** One of the smallest, in canonical form. */
+  /** @param expression in canonical form */
   private final case class Part(expression: Expression, isGuarded: Boolean)
 
   private def in(e: Expression, isGuarded: Boolean): Seq[Part] = e match {
     case call: AggregateExpression =>
       call.aggregateFunction.children.flatMap(in(_, isGuarded || call.filter.nonEmpty)) ++
         call.filter.toSeq.flatMap(in(_, isGuarded))
-    case c: ConditionalExpression =>
-      val always = c.alwaysEvaluatedInputs
-      c.children.flatMap(part => in(part, isGuarded || !always.exists(_ eq part)))
-    case And(left, right) => in(left, isGuarded) ++ in(right, isGuarded = true)
-    case Or(left, right) => in(left, isGuarded) ++ in(right, isGuarded = true)
+    case _ if !ExpressionCost.canFail(e) => Nil
     case _ =>
-      val below = e.children.flatMap(in(_, isGuarded))
-      if (below.isEmpty && canFail(e)) Seq(Part(e.canonicalized, isGuarded)) else below
+      val below = e match {
+        case c: ConditionalExpression =>
+          val always = c.alwaysEvaluatedInputs
+          c.children.flatMap(part => in(part, isGuarded || !always.exists(_ eq part)))
+        case And(left, right) => in(left, isGuarded) ++ in(right, isGuarded = true)
+        case Or(left, right) => in(left, isGuarded) ++ in(right, isGuarded = true)
+        case other => other.children.flatMap(in(_, isGuarded))
+      }
+      if (canFail(e)) Part(e.canonicalized, isGuarded) +: below else below
   }
 
   /** Given what its aggregate functions come to. */

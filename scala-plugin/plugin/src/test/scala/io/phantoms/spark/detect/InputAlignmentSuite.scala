@@ -5,6 +5,7 @@ import org.apache.spark.sql.catalyst.dsl.expressions._
 import org.apache.spark.sql.catalyst.dsl.plans._
 import org.apache.spark.sql.catalyst.expressions.{Literal, Rand}
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LocalRelation, LogicalPlan, Project, Union}
+import org.apache.spark.sql.types.DoubleType
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Copies of one input that lack other columns: what is made of them. */
@@ -76,6 +77,16 @@ final class InputAlignmentSuite extends AnyFunSuite {
     val other = copy.groupBy($"a")($"a", max($"n" / $"c", Some($"c" =!= 0L)).as("m"))
     assert(InputAlignment.merge(first, analyzed(other)).isEmpty)
     assert(merged(guarded(rows, "s"), copy.groupBy($"a")($"a", max($"n").as("m"))).isDefined)
+  }
+
+  test("functions that would fail side by side, of parts that are computed anyway") {
+    val number = $"b".cast(DoubleType)
+    def largest = max(number).as("x")
+    val first = analyzed(rows.groupBy($"a")($"a", largest, sum($"n" / number, Some($"c" =!= 0L)).as("s")))
+    val second = analyzed(copy.groupBy($"a")($"a", largest, max($"n" / number, Some($"c" =!= 0L)).as("m")))
+    assert(InputAlignment.merge(first, second).isEmpty)
+    val harmless = analyzed(copy.groupBy($"a")($"a", largest, max(number, Some($"c" =!= 0L)).as("m")))
+    assert(InputAlignment.merge(first, harmless).isDefined)
   }
 
   private def union(children: LogicalPlan*): LogicalPlan = analyzed(Union(children))
