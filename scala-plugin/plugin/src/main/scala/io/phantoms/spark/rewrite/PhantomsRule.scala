@@ -79,7 +79,7 @@ final class PhantomsRule(
       leave(plan, InternalError(e.toString))
     }
     try {
-      val result = visit.all(plan)
+      val result = visit.query(plan)
       DecisionRecorder.record(visit.decisions ++ (if (visit.decisions.isEmpty) lonely(plan) else None))
       result
     } catch {

@@ -14,6 +14,7 @@ import io.phantoms.spark.detect.{
   ScatteredAggregates,
   Shape,
   Shuffles,
+  Subqueries,
   UnionCandidate,
   UnionDetector,
   Workload
@@ -48,6 +49,13 @@ private[rewrite] final class Visit(
 
   /** All of what is looked at together. */
   private var root: LogicalPlan = _
+
+  /** A query, and what its subqueries share with it and with each other. */
+  def query(operator: LogicalPlan): LogicalPlan = {
+    val visited = all(operator)
+    if (replaced.isEmpty) visited
+    else Subqueries.mapIn(visited)(_.transform { case a if replaced.containsKey(a) => replaced.get(a) })
+  }
 
   /** Aggregates wherever they stand first, then each operator on its own. */
   def all(operator: LogicalPlan): LogicalPlan = {

@@ -1,5 +1,7 @@
 package io.phantoms.spark.integration
 
+import io.phantoms.spark.physical.BlockExchange
+
 import org.apache.spark.sql.classic.DataFrame
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike
 import org.scalatest.funsuite.AnyFunSuite
@@ -54,5 +56,24 @@ final class InnerShufflesSuite extends AnyFunSuite with PluginSession {
       "full join (select m, max(h) h from v group by m) q on p.k = q.m " +
       "full join (select k, m, t from v where t > 995) a on a.k = p.k " +
       "full join (select k, m, h from v where h > 498) b on b.m = q.m"
+  )
+
+  private def once(name: String)(sql: String): Unit = test(s"$name: one shuffle of the input") {
+    for (adaptive <- Seq("false", "true")) withConf("spark.sql.adaptive.enabled" -> adaptive) {
+      val df = spark.sql(sql)
+      df.collect()
+      val own = collectWithSubqueries(df.queryExecution.executedPlan) { case e: BlockExchange => e.id }
+      assert(own.distinct.size == 1, df.queryExecution)
+      assertSameRows(sql)
+    }
+  }
+
+  once("scalar subqueries")(
+    "select (select sum(v) from flows where k = 1) p, (select max(d) from flows where k = 2) q, " +
+      "(select count(*) from flows where k = 3) r"
+  )
+  once("a scalar subquery, IN, and the query")(
+    "select k, sum(v) / (select sum(v) from flows) part from flows group by k " +
+      "having k in (select max(k) from flows group by m) or k is null"
   )
 }

@@ -128,6 +128,14 @@ class RandomInnerAggregateTrapsSuite extends RandomTraps with OneOfFour with Inn
   override protected def place: Int = 2
 }
 
+class SubqueryTrapsSuite extends TrapVariants with OneOfFour with SubqueryTraps {
+  override protected def place: Int = 0
+}
+
+class RandomSubqueryTrapsSuite extends RandomTraps with OneOfFour with SubqueryTraps {
+  override protected def place: Int = 2
+}
+
 /** Of eight traps of aggregates one runs in each of these, and two as a session meets them. */
 trait OtherAggregateTraps extends SharesTests with AggregateTraps with TrapTables {
   override protected def side: Int = 1
