@@ -14,6 +14,7 @@ import io.phantoms.spark.shims.{BuildInfo, Cancelled}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan, Subquery}
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 
 /**
  * Computes groupBys that read one input through shared relations.
@@ -66,7 +67,7 @@ final class PhantomsRule(
         PhantomsConf.unknown(conf).foreach { case (key, message) => warnOnce(key, message) }
         Admission.plan(plan, settings) match {
           case Some(reason) => leave(plan, reason)
-          case None if !Admission.concerns(plan) => plan
+          case None if !Admission.concerns(plan) || plan.getTagValue(PhantomsRule.Visited).isDefined => plan
           case None => guarded(plan, settings)
         }
     }
@@ -81,6 +82,8 @@ final class PhantomsRule(
     try {
       val result = visit.query(plan)
       DecisionRecorder.record(visit.decisions ++ (if (visit.decisions.isEmpty) lonely(plan) else None))
+      // What was left alone is another query's plan as well.
+      if (result ne plan) result.setTagValue(PhantomsRule.Visited, ())
       result
     } catch {
       case Cancelled(e) => throw e
@@ -114,6 +117,10 @@ final class PhantomsRule(
 }
 
 object PhantomsRule {
+
+  /** What a rule that runs once has made: where tests run it once more, nothing may change. */
+  private val Visited = TreeNodeTag[Unit]("io.phantoms.visited")
+
   private val MaxSubject = 120
   private val MostNamed = 3
 
