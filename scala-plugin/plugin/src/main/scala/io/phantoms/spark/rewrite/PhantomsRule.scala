@@ -76,8 +76,11 @@ final class PhantomsRule(
         val settings = PhantomsConf.read(conf, message => warnOnce(message, message))
         PhantomsConf.unknown(conf).foreach { case (key, message) => warnOnce(key, message) }
         Admission.plan(plan, settings) match {
-          case Some(reason) => leave(plan, reason)
-          case None if !Admission.concerns(plan) => plan
+          case Some(reason) =>
+            if (plan.isStreaming) Verifying.ignored(settings).foreach(text => warnOnce(text, text))
+            leave(plan, reason)
+          // A plan that is optimised once more: plain Spark's part of it is to stay that.
+          case None if !Admission.concerns(plan) || Verifying.isIn(plan) => plan
           case None => guarded(plan, settings)
         }
     }
@@ -104,7 +107,8 @@ final class PhantomsRule(
     val decisions: mutable.Buffer[Decision] = mutable.ArrayBuffer.empty
 
     // What has several consumers, by the operators themselves: equal ones may stand in other places.
-    private val replaced = new IdentityHashMap[LogicalPlan, LogicalPlan]
+    private val replaced = new IdentityHashMap[LogicalPlan, Replacement]
+    private val verifying = new Verifying(session, settings, text => warnOnce(text, text))
 
     /** Aggregates wherever they stand first, then each operator on its own. */
     def all(operator: LogicalPlan): LogicalPlan = {
@@ -118,11 +122,11 @@ final class PhantomsRule(
     private def share(found: ScatteredAggregates): Unit = {
       // Those within another one that was shared are looked for again in what that reads.
       val gone = found.aggregates.exists(a => isWithinReplaced(a))
-      if (!gone) shareWorkload(PhantomsRule.subject(found.aggregates), found.workload).foreach { plans =>
+      if (!gone) shareWorkload(PhantomsRule.subject(found.aggregates), found.workload, found.aggregates).foreach { by =>
         found.aggregates.indices.foreach { i =>
-          val plan = found.finish(i)(plans(i))
+          val plan = found.finish(i)(by.plans(i))
           plan.copyTagsFrom(found.aggregates(i))
-          replaced.put(found.aggregates(i), plan)
+          replaced.put(found.aggregates(i), by.copy(plans = IndexedSeq(plan)))
         }
       }
     }
@@ -137,15 +141,17 @@ final class PhantomsRule(
         filterAbove: Option[Expression] = None
     ): LogicalPlan =
       if (!Admission.concerns(operator)) operator
-      else if (replaced.containsKey(operator)) replaced.get(operator)
-      else {
+      else if (replaced.containsKey(operator)) {
+        val by = replaced.get(operator)
+        verifying(operator, by.plans.head, filterAbove, by.notation)
+      } else {
         val found = Shape.of(operator, limitAbove).flatMap(left(_, limitAbove)).map { shape =>
           Admission.operator(shape, settings).toLeft(()).flatMap(_ =>
             Detector.candidate(shape, limitAbove, filterAbove)
           ).flatMap(found => Option.when(isSubquery)(found).flatMap(Admission.subquery).toLeft(found))
         }
         found match {
-          case Some(Right(candidate)) => share(candidate).getOrElse(children(operator))
+          case Some(Right(candidate)) => share(candidate, filterAbove).getOrElse(children(operator))
           case Some(Left(reason)) =>
             decisions += Declined(PhantomsRule.subject(operator), reason)
             children(operator)
@@ -175,28 +181,37 @@ final class PhantomsRule(
       operator.mapChildren(plan(_, limit, filter))
     }
 
-    private def share(candidate: Candidate): Option[LogicalPlan] = {
-      val subject = PhantomsRule.subject(candidate.operator)
-      val replaced = candidate.workloads.map(shareWorkload(subject, _).map(_.head))
+    private def share(candidate: Candidate, filterAbove: Option[Expression]): Option[LogicalPlan] = {
+      val operator = candidate.operator
+      val subject = PhantomsRule.subject(operator)
+      val by = candidate.workloads.map(shareWorkload(subject, _, Seq(operator)))
       decisions ++= candidate.leftOut.map(Declined(s"a part of $subject", _))
-      Option.when(replaced.exists(_.isDefined)) {
-        val result = candidate.assemble(replaced, plan(_))
-        result.copyTagsFrom(candidate.operator)
-        result
+      Option.when(by.exists(_.isDefined)) {
+        val result = candidate.assemble(by.map(_.map(_.plans.head)), other => verifying.within(plan(other)))
+        result.copyTagsFrom(operator)
+        verifying(operator, result, filterAbove, by.flatten.map(_.notation).mkString(" + "))
       }
     }
 
-    /** A plan for each consumer. */
-    private def shareWorkload(subject: String, workload: Workload): Option[IndexedSeq[LogicalPlan]] =
+    /**
+     * A plan for each consumer.
+     *
+     * @param operators what they stand for
+     */
+    private def shareWorkload(
+        subject: String,
+        workload: Workload,
+        operators: Seq[LogicalPlan]
+    ): Option[Replacement] =
       sharing.decide(session, subject, workload, settings) match {
         case shared: Shared =>
           // Statistics describe the input as the user wrote it; only now may it be rewritten itself.
-          val input = all(shared.workload.base)
+          val input = verifying.within(all(shared.workload.base))
           val rewritten = shared.workload.copy(base = input)
           sharing.build(rewritten, shared.problem, shared.configuration, shared.notation) match {
             case Right(built) =>
-              decisions += shared
-              Some(built)
+              decisions += shared.copy(verifiable = verifying.note(operators))
+              Some(Replacement(built, shared.notation))
             case Left(reason) =>
               decisions += Declined(subject, reason)
               None
