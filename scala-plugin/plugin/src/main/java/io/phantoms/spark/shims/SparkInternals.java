@@ -3,10 +3,12 @@ package io.phantoms.spark.shims;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.util.function.Supplier;
+import org.apache.spark.SparkContext;
 import org.apache.spark.TaskContext;
 import org.apache.spark.memory.TaskMemoryManager;
 import org.apache.spark.rdd.DeterministicLevel;
 import org.apache.spark.rdd.RDD;
+import org.apache.spark.scheduler.SparkListenerEvent;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.ExpressionEquals;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodeAndComment;
@@ -51,6 +53,11 @@ public final class SparkInternals {
     conf.setConfString("spark.sql.shuffle.orderIndependentChecksum.enabled", "false");
     conf.setConfString("spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch", "false");
     return SQLConf.withExistingConf(conf, body::get);
+  }
+
+  /** Hands an event to all listeners of the application, without waiting for them. */
+  public static void post(SparkContext context, SparkListenerEvent event) {
+    context.listenerBus().post(event);
   }
 
   private static final Method COMPILER = compiler();

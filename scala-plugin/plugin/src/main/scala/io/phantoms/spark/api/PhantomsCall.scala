@@ -6,6 +6,7 @@ import io.phantoms.spark.decide.VersionGuard
 import io.phantoms.spark.files.{JsonFields, StrictJson}
 import io.phantoms.spark.physical.LastExecution
 import io.phantoms.spark.stats.supplied.StatisticsException
+import io.phantoms.spark.verify.Verification
 
 import org.apache.spark.sql.{Dataset, SparkSession}
 import org.json4s._
@@ -22,7 +23,7 @@ import org.json4s.jackson.JsonMethods
  * | `explain`, of a DataFrame | | `{"text", "document"}`, see [[io.phantoms.spark.explain.ExplanationJson]] |
  * | `why_not`, of a DataFrame | | a text |
  * | `plan` | the question | see [[PlanApi.planJson]] |
- * | `last_execution` | | `{"execution_id", "operators": [{"operator", "configuration", "metrics"}]}`, null before any |
+ * | `last_execution` | | `{"execution_id", "operators": [{"operator", "configuration", "metrics"}], "verified": [...]}`, null before any |
  * | `stats.set_rows` | `table`, `n` | null |
  * | `stats.set_groups` | `table`, `columns`, `n` | null |
  * | `stats.set_flow_length` | `table`, `columns`, `length` | null |
@@ -96,7 +97,8 @@ object PhantomsCall {
 
   private def lastExecution(session: SparkSession): String = {
     VersionGuard.requireFitting()
-    JsonMethods.compact(LastExecution.of(session.sparkContext).get.fold[JValue](JNull) { case (id, operators) =>
+    val last = LastExecution.of(session.sparkContext)
+    JsonMethods.compact(last.get.fold[JValue](JNull) { case (id, operators) =>
       JObject(
         "execution_id" -> id.fold[JValue](JNull)(JInt(_)),
         "operators" -> JArray(operators.toList.map(o =>
@@ -105,10 +107,25 @@ object PhantomsCall {
             "configuration" -> JString(o.configuration),
             "metrics" -> JObject(o.metrics.toList.sortBy(_._1).map { case (n, m) => n -> JInt(m.value) })
           )
-        ))
+        )),
+        "verified" -> JArray(last.verified.toList.map(verification))
       )
     })
   }
+
+  private def verification(v: Verification): JObject = JObject(
+    "outcome" -> JString(v.outcome),
+    "subject" -> JString(v.subject),
+    "configuration" -> JString(v.configuration),
+    "plain" -> JString(v.plain),
+    "shared" -> JString(v.shared),
+    "plain_rows" -> JInt(v.plainRows),
+    "shared_rows" -> JInt(v.sharedRows),
+    "differing_rows" -> JInt(v.differingRows),
+    "differing_sums" -> JArray(v.differingSums.toList.map(JString(_))),
+    "left_out" -> JArray(v.leftOut.toList.map(JString(_))),
+    "error" -> v.error.fold[JValue](JNull)(JString(_))
+  )
 
   private def parsed(name: String, arguments: String): JObject = StrictJson.parse(arguments) match {
     case Right(o: JObject) => o

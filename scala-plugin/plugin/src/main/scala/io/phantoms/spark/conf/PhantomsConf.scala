@@ -18,6 +18,7 @@ import org.apache.spark.unsafe.types.UTF8String
  * @param minSavings least fraction of plain Spark's expected cost that sharing has to save; negative: always share
  * @param sampleRows most rows read to estimate statistics of one input
  * @param observing whether executions are observed for later plans, and where what they find out is kept
+ * @param verify which plans are run beside plain Spark's
  * @param machine what the chooser takes the machine for, but for parallelism and partitions
  */
 final case class PhantomsSettings(
@@ -37,7 +38,8 @@ final case class PhantomsSettings(
     sampleRows: Int,
     machine: MachineOfConstants = MachineOfConstants(),
     secondTier: Boolean = true,
-    observing: ObservingOptions = ObservingOptions.Off
+    observing: ObservingOptions = ObservingOptions.Off,
+    verify: VerifyOptions = VerifyOptions.Off
 )
 
 /** All confs of the plugin. `docs/configuration.md` is made from this list by [[ConfDocs]]. */
@@ -205,14 +207,21 @@ object PhantomsConf {
     )
     .version(Since).stringConf.transform(MachineConf.checked).createWithDefault("")
 
-  private val NoVerify = "running both plans and comparing them is not built yet"
-
-  // Known, so that a value is refused: whoever asks for it relies on it.
-  private val verify = SQLConf.buildConf("spark.phantoms.verify").internal()
-    .doc(s"Only 'off': $NoVerify.")
+  val Verify = SQLConf.buildConf("spark.phantoms.verify")
+    .doc(
+      "Whether plain Spark's plan is run beside the plugin's, and their rows are compared: 'full' wherever the plugin acts, " +
+        "'sample' for a part of the plans, 'off' never. The rows of plain Spark are those that are returned and written. A " +
+        "difference is a warning in the log and an event for listeners. Not for streams. See docs/verify.md."
+    )
     .version(Since).stringConf.transform(_.toLowerCase(Locale.ROOT))
-    .checkValue(_ == "off", s"Only 'off' is possible: $NoVerify.")
-    .createWithDefault("off")
+    .checkValue(VerifyOptions.Modes.contains(_), s"Use one of ${VerifyOptions.Modes.mkString("'", "', '", "'")}.")
+    .createWithDefault(VerifyOptions.NoMode)
+
+  val VerifyFraction = SQLConf.buildConf("spark.phantoms.verify.fraction")
+    .doc("The part of the plans in which the plugin acts that spark.phantoms.verify=sample verifies, evenly spread.")
+    .version(Since).doubleConf
+    .checkValue(f => f > 0 && f <= 1, "Give a fraction above 0 and up to 1, for example 0.1.")
+    .createWithDefault(VerifyOptions.Fraction)
 
   /** Switches that the design has and that nothing reads yet, with what is left alone meanwhile. */
   private val later = Map("streaming.enabled" -> "streaming plans").map { case (key, what) => s"$Prefix$key" -> what }
@@ -242,7 +251,9 @@ object PhantomsConf {
     ObserveStats,
     ObserveMinGain,
     StatsPath,
-    Machine
+    Machine,
+    Verify,
+    VerifyFraction
   ).map(e => Described(e.key, e.defaultValueString, e.doc, e.version))
 
   private val keys: Seq[String] = all.map(_.key)
@@ -278,6 +289,10 @@ object PhantomsConf {
         value(ObserveStats.key, conf.getConf(ObserveStats), true),
         value(StatsPath.key, conf.getConf(StatsPath), ""),
         value(ObserveMinGain.key, conf.getConf(ObserveMinGain), ObservingOptions.MinGain)
+      ),
+      verify = VerifyOptions(
+        value(Verify.key, conf.getConf(Verify), VerifyOptions.NoMode),
+        value(VerifyFraction.key, conf.getConf(VerifyFraction), VerifyOptions.Fraction)
       )
     )
   }
@@ -295,7 +310,7 @@ object PhantomsConf {
 
   /** Keys of the session under the prefix that mean nothing, each with a sentence for the user. */
   def unknown(conf: SQLConf): Seq[(String, String)] =
-    conf.getAllConfs.keys.filter(k => k.startsWith(Prefix) && !keys.contains(k) && k != verify.key).toSeq.sorted.map {
+    conf.getAllConfs.keys.filter(k => k.startsWith(Prefix) && !keys.contains(k)).toSeq.sorted.map {
       key =>
         val near = keys.minBy(distance(_, key))
         val hint = if (distance(near, key) <= 4) s"did you mean $near?" else s"known keys: ${keys.mkString(", ")}"

@@ -2,6 +2,7 @@ package io.phantoms.spark.decide
 
 import io.phantoms.spark.detect.{DeclineReason, Workload}
 import io.phantoms.spark.model.{Choice, Configuration, Problem, RunnerUp}
+import io.phantoms.spark.verify.Verifiable
 
 /** What became of one place in a plan where aggregates could have been shared. */
 sealed trait Decision {
@@ -16,6 +17,7 @@ sealed trait Decision {
  * @param notation the configuration as `ABCD(AB BCD(BC BD CD))`
  * @param problem what the chooser was given: names of the keys, statistics
  * @param legend what the letters of the notation stand for; empty when they are the keys' own names
+ * @param verifiable whether plain Spark's plan may run beside it; None: nobody asked for that
  */
 final case class Shared(
     subject: String,
@@ -24,7 +26,8 @@ final case class Shared(
     choice: Choice,
     notation: String,
     problem: Problem,
-    legend: Seq[(String, String)]
+    legend: Seq[(String, String)],
+    verifiable: Option[Verifiable] = None
 ) extends Decision {
 
   /** The same, chosen before another form of the workload. */

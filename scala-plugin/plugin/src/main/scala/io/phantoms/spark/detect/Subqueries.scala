@@ -20,16 +20,15 @@ object Subqueries {
       own.map(_.plan) ++ own.flatMap(s => in(s.plan)) ++ operator.children.flatMap(in)
     }
 
-  /** A plan with other plans of its subqueries. */
-  def mapIn(operator: LogicalPlan)(f: LogicalPlan => LogicalPlan): LogicalPlan =
-    operator.transformWithPruning(_.containsPattern(PLAN_EXPRESSION)) {
-      case write: RowLevelWrite => write
-      case other => other.transformExpressionsWithPruning(_.containsPattern(PLAN_EXPRESSION)) {
-          case Alone(s) =>
-            val plan = mapIn(f(s.plan))(f)
-            if (plan eq s.plan) s else s.withNewPlan(plan)
-        }
-    }
+  /** An operator with other plans of the subqueries in its own expressions. */
+  def mapOwn(operator: LogicalPlan)(f: LogicalPlan => LogicalPlan): LogicalPlan = operator match {
+    case write: RowLevelWrite => write
+    case other => other.transformExpressionsWithPruning(_.containsPattern(PLAN_EXPRESSION)) {
+        case Alone(s) =>
+          val plan = f(s.plan)
+          if (plan eq s.plan) s else s.withNewPlan(plan)
+      }
+  }
 
   /** What does not read the row that it is asked for. */
   private object Alone {

@@ -5,6 +5,7 @@ import io.phantoms.spark.detect.WindowSlot
 import io.phantoms.spark.model.{Configuration, MachineConstants, Notation, Problem, RunnerUp}
 import io.phantoms.spark.shims.BuildInfo
 import io.phantoms.spark.stats.StatisticsProvider
+import io.phantoms.spark.verify.Verifiable
 
 import org.json4s._
 import org.json4s.jackson.JsonMethods
@@ -17,7 +18,8 @@ import org.json4s.jackson.JsonMethods
  * `savings` (fraction), `runner_up` (the best answer not taken: `description`, `cost`), `margin` (by which fraction of
  * its own cost the choice is ahead of that), `rows`, `statistics` (each number with its source, for people), `machine` (constants of the cost model, nanoseconds), `queries` (their keys),
  * `windows` (of each query, in seconds: `range`, `slide`, `start`; null for a query without one), `predicates` (how many different
- * ones), `consumers` (operators of the plan that get results) and `relations`, parents before children, see [[relations]].
+ * ones), `consumers` (operators of the plan that get results), `verify` (null where spark.phantoms.verify is off, else its
+ * `mode` and why it is `impossible`, or null) and `relations`, parents before children, see [[relations]].
  */
 object ExplanationJson {
   def render(decisions: Seq[Decision]): String = JsonMethods.compact(document(decisions))
@@ -72,9 +74,15 @@ object ExplanationJson {
         "windows" -> JArray(s.workload.queries.map(q => q.window.fold[JValue](JNull)(window)).toList),
         "predicates" -> JInt(Text.predicates(s)),
         "consumers" -> JInt(Text.consumers(s)),
+        "verify" -> s.verifiable.fold[JValue](JNull)(verify),
         "relations" -> JArray(relations(s.problem, s.configuration).toList)
       ) ~~ nextBest(s.choice.runnerUp, s.choice.margin)
   }
+
+  private def verify(v: Verifiable): JValue = JObject(
+    "mode" -> JString(v.mode),
+    "impossible" -> v.impossible.fold[JValue](JNull)(JString(_))
+  )
 
   private def window(w: WindowSlot): JValue = JObject(
     "range" -> JDouble(w.range / 1e6),

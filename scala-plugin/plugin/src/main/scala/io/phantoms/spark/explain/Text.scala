@@ -4,9 +4,11 @@ import java.util.Locale
 
 import scala.collection.immutable.BitSet
 
+import io.phantoms.spark.conf.VerifyOptions
 import io.phantoms.spark.decide.{Decision, Declined, Shared}
 import io.phantoms.spark.model.{Choice, Notation, RunnerUp}
 import io.phantoms.spark.stats.StatisticsProvider
+import io.phantoms.spark.verify.Verifiable
 
 /**
  * Decisions for people: the configuration in its notation first, then what its letters mean, then the relations by their
@@ -56,7 +58,7 @@ object Text {
       _,
       s.choice
     )) ++ Option.when(legend.nonEmpty)(s"  where ${legend.mkString(", ")}") ++ windows(s) ++
-      Option.when(predicates(s) > 0)(s"  predicates: ${predicates(s)} different ones")
+      Option.when(predicates(s) > 0)(s"  predicates: ${predicates(s)} different ones") ++ s.verifiable.map(verified)
     val notation = new Notation(s.problem.attributes)
     val relations = RelationView.of(s)
     val rows = relations.zipWithIndex.map { case (r, i) =>
@@ -73,6 +75,12 @@ object Text {
     }
     val title = Seq("#", "relation", "answers", "fed by", "placement", "buckets", "groups", "shards")
     (head ++ table(title +: rows).map("  " + _) ++ statistics(s)).mkString("\n")
+  }
+
+  private def verified(v: Verifiable): String = v.impossible match {
+    case None if v.mode == VerifyOptions.Sample => "  verified: some runs, with plain Spark's rows"
+    case None => "  verified: with plain Spark's rows, which are returned"
+    case Some(why) => s"  not verified: $why"
   }
 
   private def groups(r: RelationView): String = {

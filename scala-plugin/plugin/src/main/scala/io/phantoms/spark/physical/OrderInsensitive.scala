@@ -53,6 +53,7 @@ object OrderInsensitive {
     case _: SortMergeJoinExec | _: ShuffledHashJoinExec | _: BroadcastHashJoinExec |
         _: BroadcastNestedLoopJoinExec | _: CartesianProductExec => deterministic(plan) && below(plan)
     case a @ (_: HashAggregateExec | _: SortAggregateExec) => exact(a.asInstanceOf[BaseAggregateExec])
+    case v: VerifiedExec => below(v)
     case m: SharedMergeExec => m.spec.aggregates.forall(a => isExact(a.function)) && below(m)
     case _ => false
   }

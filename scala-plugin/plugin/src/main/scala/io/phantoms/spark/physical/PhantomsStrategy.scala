@@ -17,6 +17,7 @@ object PhantomsStrategy extends SparkStrategy {
       exchange(e.spec.numPartitions, LftaExec(e.inputs, e.steps, e.spec, e.output, planLater(e.child))) :: Nil
     case e: TierExchange =>
       exchange(e.spec.numPartitions, TierExec(e.spec, e.announced, e.output, planLater(e.child))) :: Nil
+    case v: Verified => VerifiedExec(v.columns, v.about, v.fingerprint, planLater(v.plain)) :: Nil
     case _ => Nil
   }
 

@@ -12,10 +12,12 @@ import org.apache.spark.sql.catalyst.trees.TreePattern
  * and in what is left of the union, may have something in common with others of the query. Of copies that the union read
  * it holds the one input that is left.
  *
+ * @param original the union as it was
  * @param candidate with the union's children as they are where nothing shared replaces them
  * @param shared what was decided of its workloads; None: left alone
  */
 private[rewrite] final case class DecidedUnion(
+    original: Union,
     candidate: UnionCandidate,
     shared: IndexedSeq[Option[Shared]],
     children: Seq[LogicalPlan]
@@ -37,6 +39,9 @@ private[rewrite] final case class DecidedUnion(
 
 private[rewrite] object DecidedUnion {
 
+  /** A plan with the unions that stand in it as they were. */
+  def asWritten(plan: LogicalPlan): LogicalPlan = plan.transform { case u: DecidedUnion => u.original }
+
   /**
    * @param input what to look at of an input that is left
    * @param other what to look at of the others
@@ -54,6 +59,6 @@ private[rewrite] object DecidedUnion {
     val left = candidate.copy(operator = union.copy(children = children))
     // Several that are left have one consumer together, as they had.
     val others = if (rest.size > 1) Seq(Union(rest)) else rest
-    DecidedUnion(left, shared, shared.flatten.map(s => input(s.workload.base)) ++ others)
+    DecidedUnion(union, left, shared, shared.flatten.map(s => input(s.workload.base)) ++ others)
   }
 }

@@ -66,15 +66,21 @@ final class PhantomsRule(
         val settings = PhantomsConf.read(conf, message => warnOnce(message, message))
         PhantomsConf.unknown(conf).foreach { case (key, message) => warnOnce(key, message) }
         Admission.plan(plan, settings) match {
-          case Some(reason) => leave(plan, reason)
-          case None if !Admission.concerns(plan) || plan.getTagValue(PhantomsRule.Visited).isDefined => plan
+          case Some(reason) =>
+            if (plan.isStreaming) Verifying.ignored(settings).foreach(text => warnOnce(text, text))
+            leave(plan, reason)
+          case None if !Admission.concerns(plan) || isVisited(plan) => plan
           case None => guarded(plan, settings)
         }
     }
 
+  /** A plan that is optimised once more: plain Spark's part of it is to stay that. */
+  private def isVisited(plan: LogicalPlan): Boolean =
+    plan.getTagValue(PhantomsRule.Visited).isDefined || Verifying.isIn(plan)
+
   /** A bug of ours is no reason for a query to fail. */
   private def guarded(plan: LogicalPlan, settings: PhantomsSettings): LogicalPlan = {
-    val visit = new Visit(session, sharing, settings, plan.isInstanceOf[Subquery])
+    val visit = new Visit(session, sharing, settings, plan.isInstanceOf[Subquery], text => warnOnce(text, text))
     def bug(e: Throwable): LogicalPlan = {
       logWarning(s"spark-phantoms left a plan alone because of a bug of its own, please report it: $e", e)
       leave(plan, InternalError(e.toString))

@@ -20,6 +20,7 @@ import io.phantoms.spark.detect.{
   Workload
 }
 import io.phantoms.spark.detect.DeclineReason.DifferentInputs
+import io.phantoms.spark.physical.Verified
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{Expression, IntegerLiteral}
@@ -30,19 +31,22 @@ import org.apache.spark.sql.catalyst.trees.TreePattern
  * One walk of [[PhantomsRule]] over a plan.
  *
  * @param isSubquery whether the plan is one of several of a query
+ * @param warn called once for each text
  */
 private[rewrite] final class Visit(
     session: SparkSession,
     sharing: Sharing,
     settings: PhantomsSettings,
-    isSubquery: Boolean
+    isSubquery: Boolean,
+    warn: String => Unit
 ) {
   import Visit._
 
   val decisions: mutable.Buffer[Decision] = mutable.ArrayBuffer.empty
 
   // What has several consumers, by the operators themselves: equal ones may stand in other places.
-  private val replaced = new IdentityHashMap[LogicalPlan, LogicalPlan]
+  private val replaced = new IdentityHashMap[LogicalPlan, Replacement]
+  private val verifying = new Verifying(session, settings, warn)
 
   // Unions that nothing is to be shared of.
   private val tried = new IdentityHashMap[LogicalPlan, Unit]
@@ -53,9 +57,21 @@ private[rewrite] final class Visit(
   /** A query, and what its subqueries share with it and with each other. */
   def query(operator: LogicalPlan): LogicalPlan = {
     val visited = all(operator)
-    if (replaced.isEmpty) visited
-    else Subqueries.mapIn(visited)(_.transform { case a if replaced.containsKey(a) => replaced.get(a) })
+    if (replaced.isEmpty) visited else subqueries(visited)
   }
+
+  /** A plan in whose subqueries what is shared stands in its place. */
+  private def subqueries(plan: LogicalPlan): LogicalPlan =
+    if (!plan.containsPattern(TreePattern.PLAN_EXPRESSION)) plan
+    else plan match {
+      case both: Verified => both.copy(shared = verifying.within(subqueries(both.shared)))
+      case other => Subqueries.mapOwn(other.mapChildren(subqueries))(p => subqueries(inSubquery(p, None)))
+    }
+
+  private def inSubquery(plan: LogicalPlan, filterAbove: Option[Expression]): LogicalPlan =
+    if (!Admission.concerns(plan)) plan
+    else if (replaced.containsKey(plan)) verified(plan, replaced.get(plan), filterAbove)
+    else plan.mapChildren(inSubquery(_, filterOf(plan)))
 
   /** Aggregates wherever they stand first, then each operator on its own. */
   def all(operator: LogicalPlan): LogicalPlan = {
@@ -128,11 +144,11 @@ private[rewrite] final class Visit(
     if (!gone) {
       val subject = PhantomsRule.subject(found.aggregates)
       val shared = decide(subject, found.workload).flatMap(keepingShuffles(_, found.aggregates))
-      shared.flatMap(s => build(s, all(s.workload.base))).foreach { plans =>
+      shared.flatMap(s => build(s, found.aggregates, all(s.workload.base))).foreach { by =>
         found.aggregates.indices.foreach { i =>
-          val plan = found.finish(i)(plans(i))
+          val plan = found.finish(i)(by.plans(i))
           plan.copyTagsFrom(found.aggregates(i))
-          replaced.put(found.aggregates(i), plan)
+          replaced.put(found.aggregates(i), by.copy(plans = IndexedSeq(plan)))
         }
       }
     }
@@ -148,13 +164,13 @@ private[rewrite] final class Visit(
       filterAbove: Option[Expression] = None
   ): LogicalPlan =
     if (!Admission.concerns(operator)) operator
-    else if (replaced.containsKey(operator)) replaced.get(operator)
+    else if (replaced.containsKey(operator)) verified(operator, replaced.get(operator), filterAbove)
     else if (tried.containsKey(operator)) children(operator)
     else operator match {
-      case union: DecidedUnion => planned(union)
+      case union: DecidedUnion => planned(union, filterAbove)
       case _ =>
         Shape.of(operator, limitAbove).flatMap(left(_, limitAbove)).flatMap(candidate(_, limitAbove, filterAbove))
-          .flatMap(c => share(c)).getOrElse(children(operator))
+          .flatMap(share(_, filterAbove)).getOrElse(children(operator))
     }
 
   /** A union without the branches that were shared with others before; nothing, if that leaves it one. */
@@ -172,13 +188,13 @@ private[rewrite] final class Visit(
     case _ => None
   }
 
-  private def children(operator: LogicalPlan): LogicalPlan = {
-    val filter = operator match {
-      case Filter(condition, _) => Some(condition)
-      case _ => None
-    }
-    operator.mapChildren(plan(_, limitOf(operator), filter))
+  private def filterOf(operator: LogicalPlan): Option[Expression] = operator match {
+    case Filter(condition, _) => Some(condition)
+    case _ => None
   }
+
+  private def children(operator: LogicalPlan): LogicalPlan =
+    operator.mapChildren(plan(_, limitOf(operator), filterOf(operator)))
 
   private def candidate(shape: Shape, limitAbove: Option[Int], filterAbove: Option[Expression]): Option[Candidate] =
     admitted(shape, limitAbove, filterAbove) match {
@@ -208,24 +224,32 @@ private[rewrite] final class Visit(
     Option.when(kept.exists(_.isDefined))(kept)
   }
 
-  private def share(candidate: Candidate): Option[LogicalPlan] = decided(candidate).flatMap { shared =>
-    assembled(candidate, shared.map(_.flatMap(s => build(s, all(s.workload.base)))))
-  }
+  private def share(candidate: Candidate, filterAbove: Option[Expression]): Option[LogicalPlan] =
+    decided(candidate).flatMap { shared =>
+      val by = shared.map(_.flatMap(s => build(s, Seq(candidate.operator), all(s.workload.base))))
+      assembled(candidate, candidate.operator, by, filterAbove)
+    }
 
-  private def planned(union: DecidedUnion): LogicalPlan = {
-    val plans = union.inputs.map(_.flatMap { case (shared, input) => build(shared, plan(input)) })
-    assembled(union.candidate, plans).getOrElse(children(union.candidate.operator))
+  private def planned(union: DecidedUnion, filterAbove: Option[Expression]): LogicalPlan = {
+    val by = union.inputs.map(_.flatMap { case (shared, input) => build(shared, Seq(union.original), plan(input)) })
+    assembled(union.candidate, union.original, by, filterAbove).getOrElse(children(union.candidate.operator))
   }
 
   private def assembled(
       candidate: Candidate,
-      plans: IndexedSeq[Option[IndexedSeq[LogicalPlan]]]
+      operator: LogicalPlan,
+      by: IndexedSeq[Option[Replacement]],
+      filterAbove: Option[Expression]
   ): Option[LogicalPlan] =
-    Option.when(plans.exists(_.isDefined)) {
-      val result = candidate.assemble(plans.map(_.map(_.head)), plan(_))
-      result.copyTagsFrom(candidate.operator)
-      result
+    Option.when(by.exists(_.isDefined)) {
+      val result = candidate.assemble(by.map(_.map(_.plans.head)), other => verifying.within(plan(other)))
+      result.copyTagsFrom(operator)
+      verified(operator, Replacement(IndexedSeq(result), by.flatten.map(_.notation).mkString(" + ")), filterAbove)
     }
+
+  /** What an operator is replaced by, beside the operator if that is to be verified. */
+  private def verified(operator: LogicalPlan, by: Replacement, filterAbove: Option[Expression]): LogicalPlan =
+    verifying(DecidedUnion.asWritten(operator), by.plans.head, filterAbove, by.notation)
 
   private def decide(subject: String, workload: Workload): Option[Shared] =
     sharing.decide(session, subject, workload, settings) match {
@@ -245,14 +269,15 @@ private[rewrite] final class Visit(
   /**
    * A plan for each consumer.
    *
+   * @param operators what they stand for
    * @param input statistics describe the input as the user wrote it; only now may it be rewritten itself
    */
-  private def build(shared: Shared, input: => LogicalPlan): Option[IndexedSeq[LogicalPlan]] = {
-    val rewritten = shared.workload.copy(base = input)
+  private def build(shared: Shared, operators: Seq[LogicalPlan], input: => LogicalPlan): Option[Replacement] = {
+    val rewritten = shared.workload.copy(base = verifying.within(input))
     sharing.build(rewritten, shared.problem, shared.configuration, shared.notation) match {
       case Right(built) =>
-        decisions += shared
-        Some(built)
+        decisions += shared.copy(verifiable = verifying.note(operators.map(DecidedUnion.asWritten)))
+        Some(Replacement(built, shared.notation))
       case Left(reason) =>
         decisions += Declined(shared.subject, reason)
         None

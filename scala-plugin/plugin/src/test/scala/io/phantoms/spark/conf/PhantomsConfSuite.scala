@@ -61,8 +61,8 @@ class PhantomsConfSuite extends AnyFunSuite {
     ("spark.phantoms.machine", "c2=dear", "'dear'"),
     ("spark.phantoms.machine", "{\"c1\": \"12\"}", "c1 is no number"),
     ("spark.phantoms.machine", "{c1", "JSON"),
-    ("spark.phantoms.verify", "full", "not built yet"),
-    ("spark.phantoms.verify", "sample", "Only 'off' is possible")
+    ("spark.phantoms.verify", "always", "'off', 'sample', 'full'"),
+    ("spark.phantoms.verify.fraction", "0", "fraction above 0")
   )
 
   for ((key, value, say) <- wrong) test(s"setting $key=$value is refused with what is wrong") {
@@ -121,13 +121,13 @@ class PhantomsConfSuite extends AnyFunSuite {
     conf.setConfString("spark.phantoms.minSaving", "0.2")
     conf.setConfString("spark.phantoms.turbo.charger.pressure", "1")
     conf.setConfString("spark.phantoms.maxQueries", "3")
-    conf.setConfString("spark.phantoms.verify", "off")
+    conf.setConfString("spark.phantoms.verify", "Full")
     conf.setConfString("spark.phantoms.streaming.enabled", "false")
     val found = PhantomsConf.unknown(conf).toMap
     val streaming = "spark.phantoms.streaming.enabled"
     assert(found.keySet == Set("spark.phantoms.minSaving", "spark.phantoms.turbo.charger.pressure", streaming))
     assert(found(streaming).contains("has no effect yet: streaming plans are left alone"))
-    assert(PhantomsConf.all.forall(c => !c.key.endsWith(".verify") && c.key != streaming))
+    assert(PhantomsConf.all.forall(_.key != streaming))
     assert(found("spark.phantoms.minSaving").contains("did you mean spark.phantoms.minSavings?"))
     assert(found("spark.phantoms.turbo.charger.pressure").contains("known keys"))
   }

@@ -29,6 +29,7 @@ object House {
         "decide",
         "detect",
         "physical",
+        "verify",
         "run",
         "run.interpreted",
         "run.generated",

@@ -1,8 +1,5 @@
 package io.phantoms.spark.tpcds
 
-import java.nio.charset.StandardCharsets
-import java.nio.file.{Files, Path, Paths}
-
 import scala.collection.mutable
 
 import io.phantoms.spark.decide.{Decision, Declined, Shared}
@@ -11,7 +8,7 @@ import org.apache.spark.sql.execution.{InputAdapter, SparkPlan, WholeStageCodege
 
 /**
  * What became of queries, kept as text: what is shared by which configuration and where in the plan, or why nothing is.
- * A file for each edition of the queries, a block for each query.
+ * A file for each edition of the queries, a block for each query; see [[GoldenFiles]] for other releases of Spark.
  */
 object GoldenPlans {
 
@@ -65,23 +62,8 @@ object GoldenPlans {
   }
 
   /** The blocks of an edition, by query. */
-  def read(edition: String): Map[String, Seq[String]] = {
-    val lines =
-      if (Files.notExists(file(edition))) Nil else Files.readAllLines(file(edition)).toArray(Array.empty[String]).toSeq
-    val starts = lines.indices.filter(lines(_).startsWith(Title)) :+ lines.size
-    starts.zip(starts.drop(1)).map { case (from, to) =>
-      lines(from).stripPrefix(Title) -> lines.slice(from + 1, to).filter(_.nonEmpty)
-    }.toMap
-  }
+  def read(edition: String): Map[String, Seq[String]] = GoldenFiles.ofProject.read(s"tpcds-$edition")
 
-  def write(edition: String, blocks: Seq[(String, Seq[String])]): Unit = {
-    val text = blocks.map { case (name, lines) => (s"$Title$name" +: lines).mkString("", "\n", "\n") }.mkString("\n")
-    Files.createDirectories(file(edition).getParent)
-    val _ = Files.write(file(edition), text.getBytes(StandardCharsets.UTF_8))
-  }
-
-  private val Title = "== "
-
-  private def file(edition: String): Path =
-    Paths.get(s"scala-plugin/plugin/src/test/resources/golden/tpcds-$edition.txt")
+  def write(edition: String, blocks: Seq[(String, Seq[String])]): Unit =
+    GoldenFiles.ofProject.write(s"tpcds-$edition", blocks)
 }
