@@ -61,7 +61,7 @@ object ScatteredAggregates {
   def detect(
       plan: LogicalPlan,
       mayTake: Aggregate => Boolean = _ => true
-  ): Seq[Either[DeclineReason, ScatteredAggregates]] = {
+  ): Seq[Either[LeftAlone, ScatteredAggregates]] = {
     val found = aggregates(plan, None, mayTake).toIndexedSeq
     if (found.count(!_.isHeld) < 2) Nil
     else {
@@ -89,10 +89,15 @@ object ScatteredAggregates {
         val consumers = replaced.indices.map { i =>
           Consumer(asked(i).output, ends(i) until ends(i + 1), shuffled.indexOf(shuffled(i)) < i)
         }
-        group.workload(replaced, consumers).map(ScatteredAggregates(replaced, _, asked.map(_.finish)))
+        group.workload(replaced, consumers)
+          .map(ScatteredAggregates(replaced, _, asked.map(_.finish))).left.map(LeftAlone(_, replaced))
       }
     }
   }
+
+  /** What keeps an Aggregate from being shared with any other, whatever they read. */
+  def refused(aggregate: Aggregate): Option[DeclineReason] =
+    Demand.of(aggregate, None).flatMap(d => InputGroups.withEligibleSource(d.queries)).left.toOption
 
   /** Those that no union holds, nor what plain Spark shuffles once for one that does: it would be computed once more for that. */
   private def notHeld(found: IndexedSeq[Found]): IndexedSeq[Found] = {

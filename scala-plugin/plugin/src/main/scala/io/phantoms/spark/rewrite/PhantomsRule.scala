@@ -7,12 +7,13 @@ import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import io.phantoms.spark.conf.{PhantomsConf, PhantomsSettings, PlanningMemory}
-import io.phantoms.spark.decide.{Admission, Decision, DecisionRecorder, Declined, Shared}
+import io.phantoms.spark.decide.{Admission, DecisionRecorder, Declined, Finding, Shared, Visit => Visited}
 import io.phantoms.spark.detect.DeclineReason._
 import io.phantoms.spark.detect.{
   Candidate,
   DeclineReason,
   Detector,
+  LeftAlone,
   ScatteredAggregates,
   Shape,
   UnionDetector,
@@ -91,7 +92,7 @@ final class PhantomsRule(
     }
     try {
       val result = visit.all(plan)
-      DecisionRecorder.record(visit.decisions ++ (if (visit.decisions.isEmpty) lonely(plan) else None))
+      DecisionRecorder.record(Visited(plan, if (visit.findings.isEmpty) lonely(plan) else visit.findings.toSeq))
       result
     } catch {
       case Cancelled(e) => throw e
@@ -101,7 +102,7 @@ final class PhantomsRule(
   }
 
   private final class Visit(settings: PhantomsSettings, isSubquery: Boolean) {
-    val decisions: mutable.Buffer[Decision] = mutable.ArrayBuffer.empty
+    val findings: mutable.Buffer[Finding] = mutable.ArrayBuffer.empty
 
     // What has several consumers, by the operators themselves: equal ones may stand in other places.
     private val replaced = new IdentityHashMap[LogicalPlan, LogicalPlan]
@@ -110,7 +111,8 @@ final class PhantomsRule(
     def all(operator: LogicalPlan): LogicalPlan = {
       if (settings.multiAggregate) ScatteredAggregates.detect(operator, Admission.mayTake(_, settings)).foreach {
         case Right(found) => share(found)
-        case Left(reason) => decisions += Declined(PhantomsRule.subject(operator), reason)
+        case Left(LeftAlone(reason, aggregates)) =>
+          findings += Finding(Declined(PhantomsRule.subject(operator), reason), aggregates)
       }
       plan(operator)
     }
@@ -118,12 +120,13 @@ final class PhantomsRule(
     private def share(found: ScatteredAggregates): Unit = {
       // Those within another one that was shared are looked for again in what that reads.
       val gone = found.aggregates.exists(a => isWithinReplaced(a))
-      if (!gone) shareWorkload(PhantomsRule.subject(found.aggregates), found.workload).foreach { plans =>
-        found.aggregates.indices.foreach { i =>
-          val plan = found.finish(i)(plans(i))
-          plan.copyTagsFrom(found.aggregates(i))
-          replaced.put(found.aggregates(i), plan)
-        }
+      if (!gone) shareWorkload(PhantomsRule.subject(found.aggregates), found.workload, found.aggregates).foreach {
+        plans =>
+          found.aggregates.indices.foreach { i =>
+            val plan = found.finish(i)(plans(i))
+            plan.copyTagsFrom(found.aggregates(i))
+            replaced.put(found.aggregates(i), plan)
+          }
       }
     }
 
@@ -147,7 +150,7 @@ final class PhantomsRule(
         found match {
           case Some(Right(candidate)) => share(candidate).getOrElse(children(operator))
           case Some(Left(reason)) =>
-            decisions += Declined(PhantomsRule.subject(operator), reason)
+            findings += Finding(Declined(PhantomsRule.subject(operator), reason), Seq(operator))
             children(operator)
           case None => children(operator)
         }
@@ -177,8 +180,10 @@ final class PhantomsRule(
 
     private def share(candidate: Candidate): Option[LogicalPlan] = {
       val subject = PhantomsRule.subject(candidate.operator)
-      val replaced = candidate.workloads.map(shareWorkload(subject, _).map(_.head))
-      decisions ++= candidate.leftOut.map(Declined(s"a part of $subject", _))
+      val replaced = candidate.workloads.zip(candidate.parts).map { case (workload, parts) =>
+        shareWorkload(subject, workload, parts).map(_.head)
+      }
+      findings ++= candidate.leftOut.map(l => Finding(Declined(s"a part of $subject", l.reason), l.operators))
       Option.when(replaced.exists(_.isDefined)) {
         val result = candidate.assemble(replaced, plan(_))
         result.copyTagsFrom(candidate.operator)
@@ -186,8 +191,12 @@ final class PhantomsRule(
       }
     }
 
-    /** A plan for each consumer. */
-    private def shareWorkload(subject: String, workload: Workload): Option[IndexedSeq[LogicalPlan]] =
+    /** A plan for each consumer; the workload is what these operators compute. */
+    private def shareWorkload(
+        subject: String,
+        workload: Workload,
+        operators: Seq[LogicalPlan]
+    ): Option[IndexedSeq[LogicalPlan]] =
       sharing.decide(session, subject, workload, settings) match {
         case shared: Shared =>
           // Statistics describe the input as the user wrote it; only now may it be rewritten itself.
@@ -195,30 +204,37 @@ final class PhantomsRule(
           val rewritten = shared.workload.copy(base = input)
           sharing.build(rewritten, shared.problem, shared.configuration, shared.notation) match {
             case Right(built) =>
-              decisions += shared
+              findings += Finding(shared, operators, Some(workload))
               Some(built)
             case Left(reason) =>
-              decisions += Declined(subject, reason)
+              findings += Finding(Declined(subject, reason), operators, Some(workload))
               None
           }
         case declined: Declined =>
-          decisions += declined
+          findings += Finding(declined, operators, Some(workload))
           None
       }
   }
 
   private def leave(plan: LogicalPlan, reason: DeclineReason): LogicalPlan = {
-    if (DecisionRecorder.isOn) DecisionRecorder.record(Seq(Declined(PhantomsRule.subject(plan), reason)))
+    if (DecisionRecorder.isOn) DecisionRecorder.record(
+      Visited(plan, Seq(Finding(Declined(PhantomsRule.subject(plan), reason), Seq(plan))))
+    )
     plan
   }
 
   /** Why a plan with groupBys has none to share. */
-  private def lonely(plan: LogicalPlan): Option[Decision] =
-    if (!DecisionRecorder.isOn) None
+  private def lonely(plan: LogicalPlan): Seq[Finding] =
+    if (!DecisionRecorder.isOn) Nil
     else plan.collect { case a: Aggregate => a } match {
-      case Seq() => None
-      case Seq(one) => Some(Declined(PhantomsRule.subject(one), SingleAggregate))
-      case _ => Some(Declined(PhantomsRule.subject(plan), DifferentInputs))
+      case Seq() => Nil
+      case Seq(one) => Seq(Finding(Declined(PhantomsRule.subject(one), SingleAggregate), Seq(one)))
+      case several =>
+        val refused = several.flatMap(a => ScatteredAggregates.refused(a).map(r => a -> r))
+        val others = several.filterNot(a => refused.exists(_._1 eq a))
+        refused.map { case (a, reason) => Finding(Declined(PhantomsRule.subject(a), reason), Seq(a)) } ++
+          // One that could be shared with those that cannot has no other input.
+          Option.when(others.size > 1)(Finding(Declined(PhantomsRule.subject(plan), DifferentInputs), others))
     }
 
   private def warnOnce(key: String, message: String): Unit = {
