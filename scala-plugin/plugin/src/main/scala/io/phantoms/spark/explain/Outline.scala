@@ -2,8 +2,8 @@ package io.phantoms.spark.explain
 
 import io.phantoms.spark.rewrite.PhantomsRule
 
-import org.apache.spark.sql.catalyst.expressions.{Alias, Expression, NamedExpression}
-import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression}
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.util.toPrettySQL
 
 /**
@@ -42,7 +42,19 @@ object Outline {
   /** One line about an operator, without the ids that change from plan to plan. */
   def title(operator: LogicalPlan): String = operator match {
     case a: Aggregate =>
-      s"Aggregate ${list(a.groupingExpressions.map(sql))}, ${list(a.aggregateExpressions.map(column))}"
+      // Spark computes keys below the Aggregate, under names of its own.
+      val computed = a.child match {
+        case p: Project =>
+          p.projectList.collect { case k: Alias if k.name.startsWith("_grouping") => k.exprId -> k.child }
+        case _ => Nil
+      }
+      val keys = computed.toMap
+      def asWritten(e: Expression): Expression = e.transform { case k: Attribute => keys.getOrElse(k.exprId, k) }
+      val columns = a.aggregateExpressions.map {
+        case c: Alias => column(asWritten(c.child), c.name)
+        case c => column(asWritten(c), c.name)
+      }
+      s"Aggregate ${list(a.groupingExpressions.map(k => sql(asWritten(k))))}, ${list(columns)}"
     case other => PhantomsRule.subject(other)
   }
 
@@ -51,11 +63,9 @@ object Outline {
     if (all.length > MostCharacters) s"[${all.take(MostCharacters)}...]" else s"[$all]"
   }
 
-  private def column(c: NamedExpression): String = c match {
-    case a: Alias =>
-      val computed = sql(a.child)
-      if (computed == a.name) computed else s"$computed AS ${a.name}"
-    case other => other.name
+  private def column(value: Expression, name: String): String = {
+    val text = sql(value)
+    if (text == name) name else s"$text AS $name"
   }
 
   // Subqueries, and names that Spark made up, hold ids.

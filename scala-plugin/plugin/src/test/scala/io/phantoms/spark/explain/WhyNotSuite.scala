@@ -3,6 +3,7 @@ package io.phantoms.spark.explain
 import scala.jdk.CollectionConverters._
 import scala.reflect.runtime.universe
 
+import io.phantoms.spark.Turns
 import io.phantoms.spark.api.PhantomsApi
 import io.phantoms.spark.decide.Shared
 import io.phantoms.spark.detect.{DeclineCode, DeclineReason}
@@ -53,6 +54,8 @@ class WhyNotSuite extends AnyFunSuite with PluginSession {
     blocks.mkString("", "\n\n", "\n").replaceAll("\\d+\\.\\d ms", "... ms")
   }
 
+  private val again = Turns.some(DeclineCases.all, 6).toSet
+
   DeclineCases.all.foreach { c =>
     test(c.name)(withConf(c.confs: _*) {
       val found = rows(c)
@@ -62,7 +65,7 @@ class WhyNotSuite extends AnyFunSuite with PluginSession {
       }
       val text = described(c, found)
       assert("#\\d".r.findFirstIn(text).isEmpty, s"ids that change from plan to plan:\n$text")
-      assert(described(c, rows(c)) == text)
+      if (again(c)) assert(described(c, rows(c)) == text)
       if (GoldenTexts.writes) GoldenTexts.write(c.name, text)
       else
         assert(
@@ -72,7 +75,7 @@ class WhyNotSuite extends AnyFunSuite with PluginSession {
     })
   }
 
-  DeclineCases.heeded.zipWithIndex.foreach { case ((name, c), i) =>
+  Turns.some(DeclineCases.heeded.zipWithIndex, 8).foreach { case ((name, c), i) =>
     test(s"what would help, ${i + 1}: $name")(withConf(c.confs: _*) {
       val found = Explanations.explain(spark.sql(c.sql))
       assert(found.nonEmpty && found.forall(_.isInstanceOf[Shared]), PhantomsApi.whyNotText(spark.sql(c.sql)))
