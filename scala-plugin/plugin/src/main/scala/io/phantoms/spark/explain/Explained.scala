@@ -19,9 +19,13 @@ final case class Placed(decision: Decision, tree: String, workload: Option[Strin
  * All that was decided of a query.
  *
  * @param placed what is shared, then what is left alone
- * @param trees the aggregates of the query and of its subqueries, with what became of each
+ * @param outlines see [[trees]]
  */
-final case class Explained(placed: Seq[Placed], trees: Seq[Outline]) {
+final class Explained(val placed: Seq[Placed], outlines: => Seq[Outline]) {
+
+  /** The aggregates of the query and of its subqueries, with what became of each. */
+  lazy val trees: Seq[Outline] = outlines
+
   def decisions: Seq[Decision] = placed.map(_.decision)
 }
 
@@ -30,7 +34,7 @@ object Explained {
 
   /** A reason that keeps any query from being looked at. */
   def unseen(d: Declined): Explained =
-    Explained(Seq(Placed(d, d.subject, None)), Seq(Outline(d.subject, Verdicts.declined(d.reason, None))))
+    new Explained(Seq(Placed(d, d.subject, None)), Seq(Outline(d.subject, Verdicts.declined(d.reason, None))))
 
   def apply(visits: Seq[Visit]): Explained = {
     val once = visits.foldLeft(Vector.empty[Visit])((kept, v) => if (isRepeated(kept, v)) kept else kept :+ v)
@@ -45,7 +49,7 @@ object Explained {
         f.workload.map(w => s"${number(f).get}: ${groupings(w)}")
       )
     val (shared, declined) = placed.partition(_.decision.isInstanceOf[Shared])
-    Explained(shared ++ declined.distinctBy(_.decision), ordered.flatMap(new Verdicts(_, number).trees))
+    new Explained(shared ++ declined.distinctBy(_.decision), ordered.flatMap(new Verdicts(_, number).trees))
   }
 
   /** Spark may run a rule a second time to see that it changes nothing more: what was declined is declined again. */
