@@ -186,7 +186,8 @@ docs-lfta: $(VENV)/.dev jar
 	PYTHONPATH=python $(PY) tests/lfta_docs.py
 
 docs-conf:
-	./build/sbt "plugin/Test/runMain io.phantoms.spark.conf.ConfDocs docs/configuration.md"
+	./build/sbt "plugin/Test/runMain io.phantoms.spark.conf.ConfDocs docs/configuration.md" \
+	  "plugin/Test/runMain io.phantoms.spark.explain.WhyNotPage docs/why-not.md"
 
 clean:
 	rm -rf $(VENV) .data dist python/phantoms/jars target project/target project/project

@@ -27,7 +27,15 @@ def test_the_same_as_the_facade(spark: SparkSession) -> None:
     ]
     (declined,) = phantoms.explain(spark.sql(ONE)).declined
     (row,) = spark.sql(f"SELECT * FROM phantoms_why_not('{ONE}')").collect()
-    assert row.asDict() == {"operator": declined["subject"], "reason": declined["code"], "message": declined["reason"]}
+    assert row.asDict() == {
+        "operator": declined["subject"],
+        "reason": declined["code"],
+        "message": declined["reason"],
+        "tree": declined["tree"],
+        "workload": declined["workload"],
+        "advice": declined["advice"],
+    }
+    assert [declined] == phantoms.why_not(spark.sql(ONE)).declined
     spark.sql(SETS).collect()
     last = phantoms.last_execution(spark)
     assert last is not None

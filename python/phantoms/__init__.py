@@ -13,7 +13,7 @@ from phantoms._version import __version__
 from phantoms.calibration import Calibration, calibrate, load_calibration
 from phantoms.errors import PhantomsError
 from phantoms.execution import last_execution
-from phantoms.explanation import Explanation, explain, why_not
+from phantoms.explanation import Explanation, WhyNot, explain, why_not
 from phantoms.planning import Plan, plan
 from phantoms.session import configure, disable, enable, is_active
 from phantoms.windowing import windows
@@ -23,6 +23,7 @@ __all__ = [
     "Explanation",
     "PhantomsError",
     "Plan",
+    "WhyNot",
     "__version__",
     "calibrate",
     "configure",

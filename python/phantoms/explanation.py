@@ -11,7 +11,7 @@ from phantoms import _jvm, tree
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["Explanation", "explain", "why_not"]
+__all__ = ["Explanation", "WhyNot", "explain", "why_not"]
 
 
 class Explanation:
@@ -81,6 +81,56 @@ class Explanation:
         return f"<pre>{escape(self._text)}</pre>{self.svg()}"
 
 
+class WhyNot(str):
+    """Why the plugin leaves a plan, or parts of it, alone: a text, a dict, and a preformatted text in a notebook.
+
+    The text is a tree of the query's aggregates, each followed by what became of it, and by what would help.
+
+    Parameters
+    ----------
+    text : str
+        For people.
+    document : mapping
+        For programs: see `to_dict`.
+    """
+
+    _document: dict[str, Any]
+
+    def __new__(cls, text: str, document: Mapping[str, Any]) -> WhyNot:
+        """Text and decisions of one planning."""
+        made = super().__new__(cls, text)
+        made._document = dict(document)
+        return made
+
+    def __reduce__(self) -> tuple[type[WhyNot], tuple[str, dict[str, Any]]]:
+        return WhyNot, (str(self), self._document)
+
+    def __str__(self) -> str:
+        """The tree alone."""
+        return str.__str__(self)
+
+    def __repr__(self) -> str:
+        """The codes alone."""
+        return f"<WhyNot: {', '.join(self.codes) or 'nothing left alone'}>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """All decisions about the plan as the JVM serialised them, those to share among them."""
+        return dict(self._document)
+
+    @property
+    def declined(self) -> list[dict[str, Any]]:
+        """What is left alone: ``code``, ``reason``, ``subject``, ``tree``, ``workload`` and ``advice`` of each part."""
+        return [d for d in self._document.get("decisions", []) if d["decision"] == "declined"]
+
+    @property
+    def codes(self) -> list[str]:
+        """Codes of the reasons, each once, in the order of `declined`."""
+        return list(dict.fromkeys(d["code"] for d in self.declined))
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(self)}</pre>"
+
+
 def legend_of(decision: Mapping[str, Any]) -> dict[str, str]:
     """Column of each letter in a decision's notation."""
     return {str(k): str(v) for k, v in dict(decision.get("legend", {})).items()}
@@ -126,8 +176,10 @@ def explain(df: DataFrame) -> Explanation:
     return Explanation(answer["text"], answer["document"])
 
 
-def why_not(df: DataFrame) -> str:
-    """Tell why the plugin leaves a DataFrame (or parts of it) alone: a line per place, with code and remedy.
+def why_not(df: DataFrame) -> WhyNot:
+    """Tell why the plugin leaves a DataFrame (or parts of it) alone: a tree of its aggregates, with codes and advice.
+
+    Plans the DataFrame anew but runs nothing, save for a sample of its input where statistics are missing.
 
     Parameters
     ----------
@@ -139,4 +191,5 @@ def why_not(df: DataFrame) -> str:
     PhantomsError
         ``NOT_ACTIVE`` without the plugin; ``CONNECT_UNSUPPORTED`` for a Spark Connect DataFrame.
     """
-    return str(_jvm.call(_jvm.session_of(df), "why_not", df=df))
+    answer = _jvm.call(_jvm.session_of(df), "why_not", df=df)
+    return WhyNot(answer["text"], answer["document"])

@@ -1,7 +1,7 @@
 package io.phantoms.spark.api
 
 import io.phantoms.spark.decide.{Decision, Declined, VersionGuard}
-import io.phantoms.spark.explain.{ExplanationJson, Explanations, Text}
+import io.phantoms.spark.explain.{Explained, ExplanationJson, Explanations, Text}
 import io.phantoms.spark.rewrite.PhantomsRule
 import io.phantoms.spark.shims.BuildInfo
 
@@ -14,25 +14,34 @@ import org.json4s.jackson.JsonMethods
 object PhantomsApi {
 
   /** The decisions about a query, as [[ExplanationJson]] describes them. */
-  def explainJson(df: Dataset[_]): String = ExplanationJson.render(decisions(df))
+  def explainJson(df: Dataset[_]): String = ExplanationJson.render(found(df))
 
   /** The decisions about a query, for people. */
   def explainText(df: Dataset[_]): String = Text.render(decisions(df))
 
   /** What of a query was left alone, and why. */
-  def whyNotText(df: Dataset[_]): String = Text.whyNot(decisions(df))
+  def whyNotText(df: Dataset[_]): String = Text.whyNot(found(df))
 
-  /** Both, of one planning. */
+  /** Text and JSON of one planning. */
   private[api] def explained(df: Dataset[_]): (String, JValue) = {
-    val found = decisions(df)
-    (Text.render(found), ExplanationJson.document(found))
+    val all = found(df)
+    (Text.render(all.decisions), ExplanationJson.document(all))
   }
 
-  /** Of another Spark nothing is touched, not even the DataFrame. */
+  /** The same, with what was left alone as text. */
+  private[api] def leftAlone(df: Dataset[_]): (String, JValue) = {
+    val all = found(df)
+    (Text.whyNot(all), ExplanationJson.document(all))
+  }
+
   private[spark] def decisions(df: Dataset[_], build: BuildInfo = BuildInfo.current): Seq[Decision] =
+    found(df, build).decisions
+
+  /** Of another Spark nothing is touched, not even the DataFrame. */
+  private def found(df: Dataset[_], build: BuildInfo = BuildInfo.current): Explained =
     VersionGuard.mismatch(build) match {
-      case Some(reason) => Seq(Declined("any query", reason))
-      case None => Explanations.explain(df)
+      case Some(reason) => Explained.unseen(Declined("any query", reason))
+      case None => Explanations.explained(df)
     }
 
   /** `{"version", "spark_minor", "spark_version", "running"}`: what the jar was built for, and what runs. */

@@ -21,7 +21,7 @@ import org.json4s.jackson.JsonMethods
  * | `build_info` | | see [[PhantomsApi.buildInfo]] |
  * | `is_active` | | true or false |
  * | `explain`, of a DataFrame | | `{"text", "document"}`, see [[io.phantoms.spark.explain.ExplanationJson]] |
- * | `why_not`, of a DataFrame | | a text |
+ * | `why_not`, of a DataFrame | | the same, with what was left alone as text |
  * | `plan` | the question | see [[PlanApi.planJson]] |
  * | `last_execution` | | `{"execution_id", "operators": [{"operator", "configuration", "metrics"}], "verified": [...]}`, null before any |
  * | `stats.set_rows` | `table`, `n` | null |
@@ -54,8 +54,8 @@ object PhantomsCall {
   private val calls: Map[String, Request => String] = Map(
     "build_info" -> (_ => PhantomsApi.buildInfo()),
     "is_active" -> (r => PhantomsApi.isActive(r.session).toString),
-    "explain" -> (r => explained(r.frame)),
-    "why_not" -> (r => text(PhantomsApi.whyNotText(r.frame))),
+    "explain" -> (r => both(PhantomsApi.explained(r.frame))),
+    "why_not" -> (r => both(PhantomsApi.leftAlone(r.frame))),
     "plan" -> (r => PlanApi.planJson(JsonMethods.compact(r.arguments))),
     "last_execution" -> (r => lastExecution(r.session)),
     "stats.set_rows" -> (r => nothing(StatsApi.statsSetRows(r.session, r.text("table"), r.number("n")))),
@@ -88,12 +88,8 @@ object PhantomsCall {
 
   private def nothing(unit: Unit): String = "null"
 
-  private def text(value: String): String = JsonMethods.compact(JString(value))
-
-  private def explained(df: Dataset[_]): String = {
-    val (text, document) = PhantomsApi.explained(df)
-    JsonMethods.compact(JObject("text" -> JString(text), "document" -> document))
-  }
+  private def both(found: (String, JValue)): String =
+    JsonMethods.compact(JObject("text" -> JString(found._1), "document" -> found._2))
 
   private def lastExecution(session: SparkSession): String = {
     VersionGuard.requireFitting()

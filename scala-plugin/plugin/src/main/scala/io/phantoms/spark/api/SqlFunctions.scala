@@ -39,8 +39,9 @@ import org.apache.spark.sql.types.StructType
  * | `buckets INT` | of its table on the map side; 0: it has none |
  * | `expected_groups DOUBLE` | |
  *
- * `phantoms_why_not(sql)`: `operator STRING`, `reason STRING` and `message STRING` of each part that is left alone; no row if
- * nothing is.
+ * `phantoms_why_not(sql)`: a row for each part that is left alone, none if nothing is: `operator STRING`, `reason STRING`,
+ * `message STRING`, `tree STRING` (where in the plan), `workload STRING` (number and groupings of what would have been
+ * shared; NULL if it did not come to that) and `advice STRING` (what would make it shareable).
  *
  * `phantoms_last()`: a row for each metric of each operator of the shared query that ran last, none before the first:
  * `execution_id BIGINT` (Spark's; NULL outside of one), `position INT` (of the operator, from the input on),
@@ -62,7 +63,9 @@ private[spark] object SqlFunctions {
       |cost_without DOUBLE, relation STRING, keys ARRAY<STRING>, queries ARRAY<INT>, phantom BOOLEAN, parent STRING,
       |placement STRING, buckets INT, expected_groups DOUBLE""".stripMargin
   )
-  private lazy val WhyNot = StructType.fromDDL("operator STRING, reason STRING, message STRING")
+  private lazy val WhyNot = StructType.fromDDL(
+    "operator STRING, reason STRING, message STRING, tree STRING, workload STRING, advice STRING"
+  )
   private lazy val Last = StructType.fromDDL(
     "execution_id BIGINT, position INT, operator STRING, configuration STRING, metric STRING, value BIGINT"
   )
@@ -122,7 +125,13 @@ private[spark] object SqlFunctions {
   )
 
   private def leftAlone(decisions: List[JValue]): Seq[Row] =
-    decisions.filterNot(isShared).map(d => Row(text(d \ "subject"), text(d \ "code"), text(d \ "reason")))
+    decisions.filterNot(isShared).map { d =>
+      val workload = d \ "workload" match {
+        case JString(s) => s
+        case _ => null
+      }
+      Row(text(d \ "subject"), text(d \ "code"), text(d \ "reason"), text(d \ "tree"), workload, text(d \ "advice"))
+    }
 
   private def isShared(decision: JValue): Boolean = decision \ "decision" == JString("shared")
 

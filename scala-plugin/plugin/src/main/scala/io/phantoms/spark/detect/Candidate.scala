@@ -1,7 +1,7 @@
 package io.phantoms.spark.detect
 
 import org.apache.spark.sql.catalyst.expressions.Alias
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project, Union}
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan, Project, Union}
 
 /**
  * A logical operator of which at least one part can be computed by sharing.
@@ -9,15 +9,16 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project, Union}
  * @param operator the operator as it stands in the plan
  * @param workloads each replaces some of the operator's work on its own, the operator being its only consumer; put out
  *   by what `assemble` makes of them
- * @param leftOut why other parts of the operator cannot be shared
+ * @param parts what of the plan each workload computes
+ * @param leftOut what other parts of the operator cannot be shared, and why
  */
 sealed trait Candidate {
   def operator: LogicalPlan
   def workloads: IndexedSeq[Workload]
-  def leftOut: Seq[DeclineReason]
+  def parts: IndexedSeq[Seq[LogicalPlan]]
+  def leftOut: Seq[LeftAlone]
 
   /** The operators that a workload replaces. */
-  def partOf(workload: Int): Seq[LogicalPlan]
 
   /**
    * The operator with some workloads computed by other plans.
@@ -43,8 +44,8 @@ final case class AggregateCandidate(
     finish: LogicalPlan => LogicalPlan = identity
 ) extends Candidate {
   def workloads: IndexedSeq[Workload] = IndexedSeq(workload)
-  def leftOut: Seq[DeclineReason] = Nil
-  def partOf(workload: Int): Seq[LogicalPlan] = Seq(operator)
+  def parts: IndexedSeq[Seq[LogicalPlan]] = IndexedSeq(Seq(operator))
+  def leftOut: Seq[LeftAlone] = Nil
   def assemble(replaced: IndexedSeq[Option[LogicalPlan]], others: LogicalPlan => LogicalPlan): LogicalPlan =
     replaced.head.fold(operator)(finish)
 }
@@ -52,21 +53,22 @@ final case class AggregateCandidate(
 /**
  * A union with one or more groups of branches that aggregate one input each.
  *
- * @param parts the ordinals of the union's children that each workload computes
+ * @param children the ordinals of the union's children that each workload computes
  * @param empty ordinals of children that never put out a row
  */
 final case class UnionCandidate(
     operator: Union,
     workloads: IndexedSeq[Workload],
-    parts: IndexedSeq[Set[Int]],
+    children: IndexedSeq[Set[Int]],
     empty: Set[Int],
-    leftOut: Seq[DeclineReason]
+    leftOut: Seq[LeftAlone]
 ) extends Candidate {
-  def partOf(workload: Int): Seq[LogicalPlan] = parts(workload).toSeq.map(operator.children)
+  def parts: IndexedSeq[Seq[LogicalPlan]] =
+    children.map(_.toSeq.sorted.map(i => UnionCandidate.aggregateIn(operator.children(i))))
 
   /** Rows are a multiset, so shared parts come first and what is left of the union follows. */
   def assemble(replaced: IndexedSeq[Option[LogicalPlan]], others: LogicalPlan => LogicalPlan): LogicalPlan = {
-    val taken = empty ++ replaced.indices.filter(replaced(_).isDefined).flatMap(parts)
+    val taken = empty ++ replaced.indices.filter(replaced(_).isDefined).flatMap(children)
     val rest = operator.children.zipWithIndex.collect { case (child, i) if !taken(i) => others(child) }
     val shared = replaced.flatten
     if (shared.isEmpty) operator
@@ -84,4 +86,10 @@ final case class UnionCandidate(
       }
     }
   }
+}
+
+object UnionCandidate {
+
+  /** What computes a branch, which may project and filter its results. */
+  def aggregateIn(branch: LogicalPlan): LogicalPlan = branch.find(_.isInstanceOf[Aggregate]).getOrElse(branch)
 }

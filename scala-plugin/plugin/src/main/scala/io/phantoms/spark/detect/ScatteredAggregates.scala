@@ -58,7 +58,7 @@ object ScatteredAggregates {
   def detect(
       plan: LogicalPlan,
       mayTake: Aggregate => Boolean = _ => true
-  ): Seq[Either[DeclineReason, ScatteredAggregates]] = {
+  ): Seq[Either[LeftAlone, ScatteredAggregates]] = {
     val found = (plan +: Subqueries.in(plan)).flatMap(aggregates(_, None, mayTake)).toIndexedSeq
     if (found.count(!_.isHeld) < 2) Nil
     else {
@@ -89,7 +89,8 @@ object ScatteredAggregates {
           val isRepeated = shuffled.indexOf(shuffled(i)) < i || others(shuffled(i))
           Consumer(asked(i).output, ends(i) until ends(i + 1), isRepeated)
         }
-        group.workload(replaced, consumers).map(ScatteredAggregates(replaced, _, asked.map(_.finish)))
+        group.workload(replaced, consumers)
+          .map(ScatteredAggregates(replaced, _, asked.map(_.finish))).left.map(LeftAlone(_, replaced))
       }
     }
   }
@@ -104,6 +105,10 @@ object ScatteredAggregates {
     val as = global.zip(numbers).map { case (i, number) => i -> first(number) }.toMap
     all.indices.map(i => all(as.getOrElse(i, i)).shuffled)
   }
+
+  /** What keeps an Aggregate from being shared with any other, whatever they read. */
+  def refused(aggregate: Aggregate): Option[DeclineReason] =
+    Demand.of(aggregate, None).flatMap(d => InputGroups.withEligibleSource(d.queries)).left.toOption
 
   /** Those that no union holds, nor what plain Spark shuffles once for one that does: it would be computed once more for that. */
   private def notHeld(found: IndexedSeq[Found]): IndexedSeq[Found] = {

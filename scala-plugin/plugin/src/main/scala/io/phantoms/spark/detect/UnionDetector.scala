@@ -37,10 +37,11 @@ object UnionDetector {
       limitAbove: Option[Int]
   ): Either[DeclineReason, Candidate] = {
     val children = union.children.toIndexedSeq
+    def aggregates(i: Int): LogicalPlan = UnionCandidate.aggregateIn(children(i))
     val normalised = aggregating.map { i =>
       (i, normalise(children(i), limitAbove).flatMap(InputGroups.withEligibleSource))
     }
-    val reasons = normalised.collect { case (_, Left(reason)) => reason }
+    val reasons = normalised.collect { case (i, Left(reason)) => LeftAlone(reason, Seq(aggregates(i))) }
     val members = normalised.collect { case (i, Right(queries)) => InputGroups.Member(i, queries) }
     val empty = members.filter(m => m.queries.forall(isEmpty)).map(_.ordinal).toSet
     val live = members.filterNot(m => empty(m.ordinal))
@@ -50,16 +51,25 @@ object UnionDetector {
     val tried = several.map { g =>
       val output = if (whole) union.output else union.output.map(_.newInstance())
       val consumer = Consumer(output, g.queries.indices)
-      g.workload(g.members.map(m => children(m.ordinal)), IndexedSeq(consumer)).map((_, g.ordinals))
+      g.workload(g.members.map(m => children(m.ordinal)), IndexedSeq(consumer))
+        .map((_, g.ordinals)).left.map(LeftAlone(_, g.members.map(m => aggregates(m.ordinal))))
     }
     val found = tried.collect { case Right(f) => f }
     val declined = tried.collect { case Left(r) => r } ++ reasons
-    if (found.isEmpty) Left(declined.headOption.getOrElse(if (live.size > 1) DifferentInputs else SingleAggregate))
+    if (found.isEmpty)
+      Left(declined.headOption.map(_.reason).getOrElse(if (live.size > 1) DifferentInputs else SingleAggregate))
     else {
-      val foreign = if (alone.nonEmpty) Seq(DifferentInputs) else Nil
-      Right(UnionCandidate(union, found.map(_._1), found.map(_._2), empty, (declined ++ foreign).distinct))
+      val foreign =
+        Option.when(alone.nonEmpty)(LeftAlone(
+          DifferentInputs,
+          alone.flatMap(_.members).map(m => aggregates(m.ordinal))
+        ))
+      Right(UnionCandidate(union, found.map(_._1), found.map(_._2), empty, byReason(declined ++ foreign)))
     }
   }
+
+  private def byReason(all: Seq[LeftAlone]): Seq[LeftAlone] =
+    all.map(_.reason).distinct.map(r => LeftAlone(r, all.filter(_.reason == r).flatMap(_.operators)))
 
   /** The Aggregate that computes a union's branch, if nothing else does. */
   @tailrec

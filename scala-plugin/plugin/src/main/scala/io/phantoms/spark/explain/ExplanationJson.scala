@@ -13,7 +13,9 @@ import org.json4s.jackson.JsonMethods
 /**
  * Decisions as JSON: `{"version": ..., "spark": ..., "decisions": [...]}`.
  *
- * Every decision has `decision` (`shared` or `declined`), `code`, `reason` and `subject`. A shared one also has
+ * Every decision has `decision` (`shared` or `declined`), `code`, `reason`, `subject`, `tree` (where in the plan) and
+ * `workload` (number and groupings of what is shared, or would be; null if it did not come to that). A declined one also has
+ * `advice`, a shared one
  * `notation`, `legend` (letter to attribute), `algorithm`, `cost` and `cost_without` (nanoseconds of elapsed time),
  * `savings` (fraction), `runner_up` (the best answer not taken: `description`, `cost`), `margin` (by which fraction of
  * its own cost the choice is ahead of that), `rows`, `statistics` (each number with its source, for people), `machine` (constants of the cost model, nanoseconds), `queries` (their keys),
@@ -22,12 +24,12 @@ import org.json4s.jackson.JsonMethods
  * `mode` and why it is `impossible`, or null) and `relations`, parents before children, see [[relations]].
  */
 object ExplanationJson {
-  def render(decisions: Seq[Decision]): String = JsonMethods.compact(document(decisions))
+  def render(found: Explained): String = JsonMethods.compact(document(found))
 
-  def document(decisions: Seq[Decision]): JObject = JObject(
+  def document(found: Explained): JObject = JObject(
     "version" -> JString(BuildInfo.current.version),
     "spark" -> JString(BuildInfo.current.sparkMinor),
-    "decisions" -> JArray(decisions.map(decision).toList)
+    "decisions" -> JArray(found.placed.map(p => decision(p.decision) ~~ place(p)).toList)
   )
 
   /**
@@ -58,7 +60,8 @@ object ExplanationJson {
   }
 
   private def decision(d: Decision): JObject = d match {
-    case Declined(subject, reason) => head("declined", reason.code, reason.message, subject)
+    case Declined(subject, reason) =>
+      head("declined", reason.code, reason.message, subject) ~~ List("advice" -> JString(reason.advice))
     case s: Shared =>
       head("shared", "SHARED", Text.savings(s), s.subject) ~~ List(
         "notation" -> JString(s.notation),
@@ -83,6 +86,9 @@ object ExplanationJson {
     "mode" -> JString(v.mode),
     "impossible" -> v.impossible.fold[JValue](JNull)(JString(_))
   )
+
+  private def place(p: Placed): List[(String, JValue)] =
+    List("tree" -> JString(p.tree), "workload" -> p.workload.fold[JValue](JNull)(JString(_)))
 
   private def window(w: WindowSlot): JValue = JObject(
     "range" -> JDouble(w.range / 1e6),

@@ -1,6 +1,6 @@
 package io.phantoms.spark.explain
 
-import io.phantoms.spark.decide.{Decision, DecisionRecorder, Declined}
+import io.phantoms.spark.decide.{Decision, DecisionRecorder, Declined, Finding, Visited}
 import io.phantoms.spark.detect.DeclineReason
 import io.phantoms.spark.rewrite.PhantomsRule
 
@@ -20,26 +20,25 @@ object Explanations {
    *
    * @throws IllegalArgumentException for a DataFrame of Spark Connect
    */
-  def explain(df: AnyDataset[_]): Seq[Decision] = df match {
-    case classic: Dataset[_] => decisions(classic.sparkSession, classic.queryExecution.analyzed)
+  def explain(df: AnyDataset[_]): Seq[Decision] = explained(df).decisions
+
+  /** The same, with where in the plan each was made. */
+  def explained(df: AnyDataset[_]): Explained = df match {
+    case classic: Dataset[_] => Explained(visits(classic.sparkSession, classic.queryExecution.analyzed))
     case _ => throw new IllegalArgumentException("A DataFrame of Spark Connect cannot be explained on the client.")
   }
 
-  private[spark] def decisions(session: SparkSession, analyzed: LogicalPlan): Seq[Decision] =
+  private def visits(session: SparkSession, analyzed: LogicalPlan): Seq[Visited] =
     queries(analyzed).flatMap { query =>
       // Spark refuses to optimise a streaming query outside of its stream.
-      if (query.isStreaming) Seq(Declined(PhantomsRule.subject(query), DeclineReason.Streaming))
-      else optimised(session, query)
+      if (query.isStreaming) {
+        val declined = Declined(PhantomsRule.subject(query), DeclineReason.Streaming)
+        Seq(Visited(query, Seq(Finding(declined, Seq(query)))))
+      } else
+        DecisionRecorder.visits {
+          val _ = new QueryExecution(session, query).optimizedPlan
+        }
     }
-
-  private def optimised(session: SparkSession, query: LogicalPlan): Seq[Decision] = {
-    val made = DecisionRecorder.during {
-      val _ = new QueryExecution(session, query).optimizedPlan
-    }
-    // Spark may run a rule a second time to see that it changes nothing more: what was declined is declined again.
-    val (declined, shared) = made.partition(_.isInstanceOf[Declined])
-    shared ++ declined.distinct
-  }
 
   private def queries(plan: LogicalPlan): Seq[LogicalPlan] = plan match {
     case r: CommandResult => queries(r.commandLogicalPlan)

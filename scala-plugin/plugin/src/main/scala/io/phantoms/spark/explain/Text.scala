@@ -30,11 +30,10 @@ object Text {
         case d: Declined => declined(d)
       }.mkString("\n\n")
 
-  /** Only what was left alone, one line each. */
-  def whyNot(decisions: Seq[Decision]): String = {
-    val lines = decisions.collect { case d: Declined => declined(d) }
-    if (lines.isEmpty) "nothing was left alone" else lines.mkString("\n")
-  }
+  /** The aggregates of a query, and what became of each, if anything was left alone. */
+  def whyNot(found: Explained): String =
+    if (!found.decisions.exists(_.isInstanceOf[Declined])) "nothing was left alone"
+    else found.trees.map(_.text).mkString("\n\n")
 
   private[explain] def savings(s: Shared): String = String.format(
     Locale.ROOT,

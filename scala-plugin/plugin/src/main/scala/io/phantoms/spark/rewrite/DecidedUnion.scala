@@ -52,7 +52,7 @@ private[rewrite] object DecidedUnion {
       input: LogicalPlan => LogicalPlan,
       other: LogicalPlan => LogicalPlan
   ): DecidedUnion = {
-    val taken = candidate.empty ++ shared.indices.filter(shared(_).isDefined).flatMap(candidate.parts)
+    val taken = candidate.empty ++ shared.indices.filter(shared(_).isDefined).flatMap(candidate.children)
     val union = candidate.operator
     val children = union.children.zipWithIndex.map { case (child, i) => if (taken(i)) child else other(child) }
     val rest = children.zipWithIndex.collect { case (child, i) if !taken(i) => child }

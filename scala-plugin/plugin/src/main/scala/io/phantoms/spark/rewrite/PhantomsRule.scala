@@ -5,8 +5,8 @@ import java.util.WeakHashMap
 import scala.util.control.NonFatal
 
 import io.phantoms.spark.conf.{PhantomsConf, PhantomsSettings, PlanningMemory}
-import io.phantoms.spark.decide.{Admission, Decision, DecisionRecorder, Declined}
-import io.phantoms.spark.detect.DeclineReason
+import io.phantoms.spark.decide.{Admission, DecisionRecorder, Declined, Finding, Visited}
+import io.phantoms.spark.detect.{DeclineReason, ScatteredAggregates}
 import io.phantoms.spark.detect.DeclineReason._
 import io.phantoms.spark.keep.Kept
 import io.phantoms.spark.shims.{BuildInfo, Cancelled}
@@ -76,7 +76,7 @@ final class PhantomsRule(
 
   /** A plan that is optimised once more: plain Spark's part of it is to stay that. */
   private def isVisited(plan: LogicalPlan): Boolean =
-    plan.getTagValue(PhantomsRule.Visited).isDefined || Verifying.isIn(plan)
+    plan.getTagValue(PhantomsRule.VisitedTag).isDefined || Verifying.isIn(plan)
 
   /** A bug of ours is no reason for a query to fail. */
   private def guarded(plan: LogicalPlan, settings: PhantomsSettings): LogicalPlan = {
@@ -87,9 +87,9 @@ final class PhantomsRule(
     }
     try {
       val result = visit.query(plan)
-      DecisionRecorder.record(visit.decisions ++ (if (visit.decisions.isEmpty) lonely(plan) else None))
+      DecisionRecorder.record(Visited(plan, if (visit.findings.isEmpty) lonely(plan) else visit.findings.toSeq))
       // What was left alone is another query's plan as well.
-      if (result ne plan) result.setTagValue(PhantomsRule.Visited, ())
+      if (result ne plan) result.setTagValue(PhantomsRule.VisitedTag, ())
       result
     } catch {
       case Cancelled(e) => throw e
@@ -99,17 +99,24 @@ final class PhantomsRule(
   }
 
   private def leave(plan: LogicalPlan, reason: DeclineReason): LogicalPlan = {
-    if (DecisionRecorder.isOn) DecisionRecorder.record(Seq(Declined(PhantomsRule.subject(plan), reason)))
+    if (DecisionRecorder.isOn) DecisionRecorder.record(
+      Visited(plan, Seq(Finding(Declined(PhantomsRule.subject(plan), reason), Seq(plan))))
+    )
     plan
   }
 
   /** Why a plan with groupBys has none to share. */
-  private def lonely(plan: LogicalPlan): Option[Decision] =
-    if (!DecisionRecorder.isOn) None
+  private def lonely(plan: LogicalPlan): Seq[Finding] =
+    if (!DecisionRecorder.isOn) Nil
     else plan.collect { case a: Aggregate => a } match {
-      case Seq() => None
-      case Seq(one) => Some(Declined(PhantomsRule.subject(one), SingleAggregate))
-      case _ => Some(Declined(PhantomsRule.subject(plan), DifferentInputs))
+      case Seq() => Nil
+      case Seq(one) => Seq(Finding(Declined(PhantomsRule.subject(one), SingleAggregate), Seq(one)))
+      case several =>
+        val refused = several.flatMap(a => ScatteredAggregates.refused(a).map(r => a -> r))
+        val others = several.filterNot(a => refused.exists(_._1 eq a))
+        refused.map { case (a, reason) => Finding(Declined(PhantomsRule.subject(a), reason), Seq(a)) } ++
+          // One that could be shared with those that cannot has no other input.
+          Option.when(others.size > 1)(Finding(Declined(PhantomsRule.subject(plan), DifferentInputs), others))
     }
 
   private def warnOnce(key: String, message: String): Unit = {
@@ -125,7 +132,7 @@ final class PhantomsRule(
 object PhantomsRule {
 
   /** What a rule that runs once has made: where tests run it once more, nothing may change. */
-  private val Visited = TreeNodeTag[Unit]("io.phantoms.visited")
+  private val VisitedTag = TreeNodeTag[Unit]("io.phantoms.visited")
 
   private val MaxSubject = 120
   private val MostNamed = 3

@@ -6,11 +6,12 @@ import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
 import io.phantoms.spark.conf.PhantomsSettings
-import io.phantoms.spark.decide.{Admission, Decision, Declined, Shared}
+import io.phantoms.spark.decide.{Admission, Declined, Finding, Shared}
 import io.phantoms.spark.detect.{
   Candidate,
   DeclineReason,
   Detector,
+  LeftAlone,
   ScatteredAggregates,
   Shape,
   Shuffles,
@@ -42,7 +43,7 @@ private[rewrite] final class Visit(
 ) {
   import Visit._
 
-  val decisions: mutable.Buffer[Decision] = mutable.ArrayBuffer.empty
+  val findings: mutable.Buffer[Finding] = mutable.ArrayBuffer.empty
 
   // What has several consumers, by the operators themselves: equal ones may stand in other places.
   private val replaced = new IdentityHashMap[LogicalPlan, Replacement]
@@ -92,15 +93,16 @@ private[rewrite] final class Visit(
     root = opened
     (if (opened eq operator) first else detected(opened)).foreach {
       case Right(found) => share(found)
-      case Left(reason) => decisions += Declined(PhantomsRule.subject(opened), reason)
+      case Left(LeftAlone(reason, aggregates)) =>
+        findings += Finding(Declined(PhantomsRule.subject(opened), reason), aggregates)
     }
     opened
   }
 
-  private def detected(operator: LogicalPlan): Seq[Either[DeclineReason, ScatteredAggregates]] =
+  private def detected(operator: LogicalPlan): Seq[Either[LeftAlone, ScatteredAggregates]] =
     ScatteredAggregates.detect(operator, Admission.mayTake(_, settings))
 
-  private def aggregatesOf(found: Seq[Either[DeclineReason, ScatteredAggregates]]): Same =
+  private def aggregatesOf(found: Seq[Either[LeftAlone, ScatteredAggregates]]): Same =
     new Same(found.collect { case Right(f) => f }.flatMap(_.aggregates))
 
   /**
@@ -143,8 +145,8 @@ private[rewrite] final class Visit(
     val gone = found.aggregates.exists(a => isWithinReplaced(a))
     if (!gone) {
       val subject = PhantomsRule.subject(found.aggregates)
-      val shared = decide(subject, found.workload).flatMap(keepingShuffles(_, found.aggregates))
-      shared.flatMap(s => build(s, found.aggregates, all(s.workload.base))).foreach { by =>
+      val shared = decide(subject, found.workload, found.aggregates).flatMap(keepingShuffles(_, found.aggregates))
+      shared.flatMap(s => build(s, found.aggregates, all(s.workload.base))()).foreach { by =>
         found.aggregates.indices.foreach { i =>
           val plan = found.finish(i)(by.plans(i))
           plan.copyTagsFrom(found.aggregates(i))
@@ -200,7 +202,7 @@ private[rewrite] final class Visit(
     admitted(shape, limitAbove, filterAbove) match {
       case Right(candidate) => Some(candidate)
       case Left(reason) =>
-        decisions += Declined(PhantomsRule.subject(shape.operator), reason)
+        findings += Finding(Declined(PhantomsRule.subject(shape.operator), reason), Seq(shape.operator))
         None
     }
 
@@ -217,21 +219,25 @@ private[rewrite] final class Visit(
   /** What is shared of an operator, by its workloads, if anything is. */
   private def decided(candidate: Candidate): Option[IndexedSeq[Option[Shared]]] = {
     val subject = PhantomsRule.subject(candidate.operator)
-    val found = candidate.workloads.map(decide(subject, _))
-    decisions ++= candidate.leftOut.map(Declined(s"a part of $subject", _))
-    val replaced = found.indices.filter(found(_).isDefined).flatMap(candidate.partOf)
+    val found = candidate.workloads.zip(candidate.parts).map { case (w, parts) => decide(subject, w, parts) }
+    findings ++= candidate.leftOut.map(l => Finding(Declined(s"a part of $subject", l.reason), l.operators))
+    val replaced = found.indices.filter(found(_).isDefined).flatMap(candidate.parts)
     val kept = found.map(_.flatMap(keepingShuffles(_, replaced)))
     Option.when(kept.exists(_.isDefined))(kept)
   }
 
   private def share(candidate: Candidate, filterAbove: Option[Expression]): Option[LogicalPlan] =
     decided(candidate).flatMap { shared =>
-      val by = shared.map(_.flatMap(s => build(s, Seq(candidate.operator), all(s.workload.base))))
+      val by = shared.zip(candidate.parts).map { case (found, parts) =>
+        found.flatMap(s => build(s, parts, all(s.workload.base))(Seq(candidate.operator)))
+      }
       assembled(candidate, candidate.operator, by, filterAbove)
     }
 
   private def planned(union: DecidedUnion, filterAbove: Option[Expression]): LogicalPlan = {
-    val by = union.inputs.map(_.flatMap { case (shared, input) => build(shared, Seq(union.original), plan(input)) })
+    val by = union.inputs.zip(union.candidate.parts).map { case (found, parts) =>
+      found.flatMap { case (shared, input) => build(shared, parts, plan(input))(Seq(union.original)) }
+    }
     assembled(union.candidate, union.original, by, filterAbove).getOrElse(children(union.candidate.operator))
   }
 
@@ -251,35 +257,42 @@ private[rewrite] final class Visit(
   private def verified(operator: LogicalPlan, by: Replacement, filterAbove: Option[Expression]): LogicalPlan =
     verifying(DecidedUnion.asWritten(operator), by.plans.head, filterAbove, by.notation)
 
-  private def decide(subject: String, workload: Workload): Option[Shared] =
+  /** @param operators what computes the workload */
+  private def decide(subject: String, workload: Workload, operators: Seq[LogicalPlan]): Option[Shared] =
     sharing.decide(session, subject, workload, settings) match {
       case shared: Shared => Some(shared)
       case declined: Declined =>
-        decisions += declined
+        findings += Finding(declined, operators, Some(workload))
         None
     }
 
   /** None where plain Spark shuffles less for what stands below, as others read the same. */
   private def keepingShuffles(shared: Shared, replaced: Seq[LogicalPlan]): Option[Shared] = {
     val isMore = Shuffles.moreWith(root, replaced, shared.workload.base)
-    if (isMore) decisions += Declined(shared.subject, DifferentInputs)
+    if (isMore) findings += Finding(Declined(shared.subject, DifferentInputs), replaced, Some(shared.workload))
     Option.when(!isMore)(shared)
   }
 
   /**
    * A plan for each consumer.
    *
-   * @param operators what they stand for
+   * @param parts what computes the workload
    * @param input statistics describe the input as the user wrote it; only now may it be rewritten itself
+   * @param operators what is replaced, and with that compared where both plans run
    */
-  private def build(shared: Shared, operators: Seq[LogicalPlan], input: => LogicalPlan): Option[Replacement] = {
+  private def build(
+      shared: Shared,
+      parts: Seq[LogicalPlan],
+      input: => LogicalPlan
+  )(operators: Seq[LogicalPlan] = parts): Option[Replacement] = {
     val rewritten = shared.workload.copy(base = verifying.within(input))
     sharing.build(rewritten, shared.problem, shared.configuration, shared.notation) match {
       case Right(built) =>
-        decisions += shared.copy(verifiable = verifying.note(operators.map(DecidedUnion.asWritten)))
+        val noted = shared.copy(verifiable = verifying.note(operators.map(DecidedUnion.asWritten)))
+        findings += Finding(noted, parts, Some(shared.workload))
         Some(Replacement(built, shared.notation))
       case Left(reason) =>
-        decisions += Declined(shared.subject, reason)
+        findings += Finding(Declined(shared.subject, reason), parts, Some(shared.workload))
         None
     }
   }

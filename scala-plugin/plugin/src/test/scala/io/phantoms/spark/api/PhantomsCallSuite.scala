@@ -25,7 +25,8 @@ class PhantomsCallSuite extends AnyFunSuite with PluginSession {
     assert(call("is_active") == JBool(true))
     assert(call("explain", df = df) \ "text" == JString(PhantomsApi.explainText(df)))
     assert(call("explain", df = df) \ "document" == JsonMethods.parse(PhantomsApi.explainJson(df)))
-    assert(call("why_not", df = df) == JString(PhantomsApi.whyNotText(df)))
+    assert(call("why_not", df = df) \ "text" == JString(PhantomsApi.whyNotText(df)))
+    assert(call("why_not", df = df) \ "document" == JsonMethods.parse(PhantomsApi.explainJson(df)))
     val question = """{"queries": [["A"], ["B"]], "stats": {"rows": 1000, "groups": {"A": 10, "B": 10, "A,B": 20}}}"""
     assert(call("plan", question) == JsonMethods.parse(PlanApi.planJson(question)))
     assert(call("stats.set_rows", """{"table": "flows", "n": 5000}""") == JNull)

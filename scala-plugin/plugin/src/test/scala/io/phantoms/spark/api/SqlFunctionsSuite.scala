@@ -98,8 +98,12 @@ class SqlFunctionsSuite extends AnyFunSuite with PluginSession {
     val Seq(r) = of("phantoms_explain", single).collect().toSeq: @unchecked
     assert(r.toSeq.take(4) == Seq(0, "Aggregate [k, count(1)]", false, "SINGLE_AGGREGATE"))
     assert(r.getString(4).startsWith("only one groupBy") && r.toSeq.drop(5).forall(_ == null) && r.size == 16)
-    assert(of("phantoms_why_not", single).columns.toSeq == Seq("operator", "reason", "message"))
-    assert(of("phantoms_why_not", single).collect().toSeq == Seq(Row.fromSeq(Seq(1, 3, 4).map(r.get))))
+    assert(
+      of("phantoms_why_not", single).columns.toSeq == Seq("operator", "reason", "message", "tree", "workload", "advice")
+    )
+    val Seq(why) = of("phantoms_why_not", single).collect().toSeq: @unchecked
+    assert(why.toSeq.take(3) == Seq(1, 3, 4).map(r.get) && why.isNullAt(4) && why.getString(5).startsWith("put other"))
+    assert(why.getString(3) == "Aggregate [k], [k, count(1)]   <-- here")
     assert(of("phantoms_why_not", ordered).select("reason").collect().toSeq == Seq(Row("ORDER_DEPENDENT")))
     assert(of("phantoms_why_not", union).collect().isEmpty)
     val none = "SELECT k FROM flows"
@@ -151,7 +155,7 @@ class SqlFunctionsSuite extends AnyFunSuite with PluginSession {
     assert(
       rows(s"SELECT count(*) FROM phantoms_explain(${quoted(union)}) AS t WHERE t.phantom IS NULL") == Seq(Row(0L))
     )
-    assert(rows(s"SELECT c FROM phantoms_why_not($q) AS t(a, b, c)").size == 1)
+    assert(rows(s"SELECT c FROM phantoms_why_not($q) AS t(a, b, c, d, e, f)").size == 1)
     reason(s"sql => $q")
     reason(s"concat(nvl(NULL, ''), $q, ' ; ')")
     assert(rows(s"SELECT (SELECT max(reason) FROM phantoms_why_not($q))") == Seq(Row("SINGLE_AGGREGATE")))

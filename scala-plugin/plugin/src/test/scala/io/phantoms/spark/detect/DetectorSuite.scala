@@ -1,13 +1,13 @@
 package io.phantoms.spark.detect
 
 import io.phantoms.spark.functions.SignatureWord
+import io.phantoms.spark.oracle.EverySecondTest
 
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.scalatest.Assertion
-import org.scalatest.funsuite.AnyFunSuite
 
-class DetectorSuite extends AnyFunSuite with DetectionTestSession {
+class DetectorSuite extends EverySecondTest with DetectionTestSession {
 
   /** `sets` as the keys' names, one string per query, in the operator's order. */
   private case class Found(name: String, sql: String, sets: String*)

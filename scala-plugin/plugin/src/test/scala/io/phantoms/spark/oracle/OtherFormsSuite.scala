@@ -13,7 +13,6 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike
 import org.scalatest.{Assertion, Outcome => TestOutcome}
-import org.scalatest.funsuite.AnyFunSuite
 
 /** The plugin's steps, with each form of a workload cheaper than the one before it. */
 object LastForm extends OtherChoices {
@@ -39,7 +38,7 @@ class LastFormExtensions extends PhantomsExtensions(LastForm)
  * Windows and predicates told apart in the way that is not the usual one: one slice for few windows, tumbling ones and
  * `date_trunc` among them, and a key for each of a few filters. Extensions are of a session, so it has one of its own.
  */
-class OtherFormsSuite extends AnyFunSuite with TrapTables with AdaptiveSparkPlanHelper {
+class OtherFormsSuite extends EverySecondTest with TrapTables with AdaptiveSparkPlanHelper {
   override protected def extensions: String = classOf[LastFormExtensions].getName
 
   override protected def withFixture(test: NoArgTest): TestOutcome = {

@@ -66,12 +66,12 @@ class RandomPredicateTrapsSuite extends RandomTraps with OneOfFour with Predicat
   override protected def place: Int = 2
 }
 
-class ShardTrapsSuite extends TrapVariants with OneOfFour with ShardTraps {
+class ShardTrapsSuite extends TrapVariants with OneOfEight with ShardTraps {
   override protected def place: Int = 0
 }
 
-class RandomShardTrapsSuite extends RandomTraps with OneOfFour with ShardTraps {
-  override protected def place: Int = 2
+class RandomShardTrapsSuite extends RandomTraps with OneOfEight with ShardTraps {
+  override protected def place: Int = 4
 }
 
 class MaskTrapsSuite extends TrapVariants with OneOfFour with MaskTraps {

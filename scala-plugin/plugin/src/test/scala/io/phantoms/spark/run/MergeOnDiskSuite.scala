@@ -19,7 +19,7 @@ final class MergeOnDiskSuite extends EverySecondTest with BeforeAndAfterAll {
   private val Mode = "spark.sql.codegen.factoryMode"
 
   // Plain Spark sorts on disk too, many times over: no suite takes longer.
-  override protected def places: Int = 3
+  override protected def places: Int = 6
 
   override def beforeAll(): Unit = {
     spark = TestSessions.start(

@@ -68,8 +68,9 @@ class LftaPushDownSuite extends AnyFunSuite with LftaSession {
       flush <- Seq("end", "eager", "lazy")
     } yield Seq("tables.memory" -> memory, "tables.kind" -> kind, "flush" -> flush)
     // Two queries have the most different groups and functions.
-    aggregates.zipWithIndex.foreach { case (query, i) =>
-      Turns.some(settings, if (i == 1 || i == 3) 4 else 1, i).foreach { s =>
+    val (rich, others) = aggregates.zipWithIndex.partition { case (_, i) => i == 1 || i == 3 }
+    (rich ++ Turns.some(others, 5)).foreach { case (query, i) =>
+      Turns.some(settings, if (i == 1 || i == 3) 2 else 1, i + Turns.slower(others.size)).foreach { s =>
         view(s: _*)
         withClue(s"$s: ")(assert(isAggregated(same(query)), query))
       }
@@ -79,11 +80,11 @@ class LftaPushDownSuite extends AnyFunSuite with LftaSession {
   test("aggregates over addresses as text and as numbers, over flows, and over small parts of files") {
     Seq("string", "int").foreach { addresses =>
       view("addresses" -> addresses, "tables.memory" -> "2k")
-      Turns.some(aggregates, 4).foreach(q => assert(isAggregated(same(q, s"plain_$addresses")), q))
+      Turns.some(aggregates, 2).foreach(q => assert(isAggregated(same(q, s"plain_$addresses")), q))
     }
     view("maxPartitionBytes" -> "5000")
     withConf("spark.sql.files.openCostInBytes" -> "0") {
-      Turns.some(aggregates, 4).foreach(q => assert(isAggregated(same(q)), q))
+      Turns.some(aggregates, 2, 1).foreach(q => assert(isAggregated(same(q)), q))
     }
     read(folder.resolve("export").toString).createOrReplaceTempView("flows")
     Seq(
@@ -147,9 +148,12 @@ class LftaPushDownSuite extends AnyFunSuite with LftaSession {
 
   test("sums beyond BIGINT: as Spark has them, with ANSI rules and without") {
     view("tables.memory" -> "1k")
-    for (
-      ansi <- Seq("true", "false"); sum <- Seq("sum", "try_sum"); keys <- Seq("", "GROUP BY dstport", "GROUP BY srcip")
-    )
+    val all = for {
+      keys <- Seq("", "GROUP BY dstport", "GROUP BY srcip")
+      sum <- Seq("sum", "try_sum")
+      ansi <- Seq("true", "false")
+    } yield (ansi, sum, keys)
+    for ((ansi, sum, keys) <- Turns.some(all, 5))
       withConf("spark.sql.ansi.enabled" -> ansi) {
         val query = s"SELECT $sum(time_nanos), count(*) FROM @ $keys"
         val (found, expected) = (outcome(query.replace("@", "packets")), outcome(query.replace("@", "plain")))
@@ -223,7 +227,7 @@ class LftaPushDownSuite extends AnyFunSuite with LftaSession {
       val plain = if (addresses == "binary") "plain" else s"plain_$addresses"
       val all = predicates(addresses)
       val mixed = all ++ Seq.fill(25)(combined(all, random, 1 + random.nextInt(3)))
-      Turns.some(mixed, 16).foreach { p =>
+      Turns.some(mixed, 6).foreach { p =>
         val df = same(s"SELECT time_nanos, srcip, length FROM @ WHERE $p", plain)
         val filters = df.queryExecution.optimizedPlan.collect { case f: Filter => f }
         assert(filters.isEmpty, s"$p was left to Spark: $filters")

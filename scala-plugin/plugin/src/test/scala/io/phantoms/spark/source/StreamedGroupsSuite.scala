@@ -20,6 +20,9 @@ import org.scalatest.funsuite.AnyFunSuite
 class StreamedGroupsSuite extends AnyFunSuite with EverySecondTest with LftaStreams {
   import StreamedGroupsSuite._
 
+  // Each test runs streams on both sides.
+  override protected def places: Int = 3
+
   /** Files, a batch each: of one time, of later ones, of earlier ones. */
   private def captured: Place = {
     val at = new Place
