@@ -4,6 +4,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, LeftExistence}
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, Join, LogicalPlan, Project, Union}
+import org.apache.spark.sql.types.MetadataBuilder
 
 /**
  * Makes one input of two copies of it.
@@ -109,6 +110,9 @@ object InputAlignment {
       (call.aggregateFunction.children ++ call.filter).map(_.canonicalized).toSet
   }).toSet
 
+  // An alias that says nothing new Spark removes; but no child of a Union may put out one column twice.
+  private val Copied = new MetadataBuilder().putBoolean("io.phantoms.copied", value = true).build()
+
   /** Child by child: a column of the second copy is one of the first where it is so in every child. */
   private def unions(a: Union, b: Union): Option[Merged] =
     if (a.children.size != b.children.size) None
@@ -124,7 +128,7 @@ object InputAlignment {
         val all = present ++ added
         val widened = a.children.indices.map { c =>
           val kept = a.children(c).output
-          val more = added.map(w => Alias(w(c), w.head.name)())
+          val more = added.map(w => Alias(w(c), w.head.name)(explicitMetadata = Some(Copied)))
           val columns = kept ++ more
           val plan = children(c).plan
           if (columns.corresponds(plan.output)(_.exprId == _.exprId)) plan else Project(columns, plan)
