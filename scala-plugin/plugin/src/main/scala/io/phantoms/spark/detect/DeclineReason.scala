@@ -1,5 +1,7 @@
 package io.phantoms.spark.detect
 
+import java.util.Locale
+
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
 /**
@@ -83,7 +85,11 @@ object DeclineReason {
   final case class NoBenefit(cost: Double, costWithout: Double)
       extends DeclineReason(
         DeclineCode.NoBenefit,
-        f"sharing is expected to take ${cost / 1e6}%.1f ms, plain Spark ${costWithout / 1e6}%.1f ms"
+        "sharing is expected to take %.1f ms, plain Spark %.1f ms".formatLocal(
+          Locale.ROOT,
+          cost / 1e6,
+          costWithout / 1e6
+        )
       )
   final case class WrongSpark(built: String, running: String)
       extends DeclineReason(
