@@ -12,6 +12,7 @@ RESUME ?=
 QUERIES ?= 500
 SF ?= 1
 TPCDS ?= all
+TPCDS_DUCKDB ?= 1.5.5
 TEXTS_JAR ?=
 GATE ?=
 PACKETS ?= 100000
@@ -76,10 +77,14 @@ sweep: $(VENV)/.dev jar
 
 # Data comes from DuckDB's extension, 347 MB of Parquet at SF=1, below .data/tpcds; texts from the jar of Spark's own tests,
 # which sbt has fetched when the plugin is built. GATE=1.05 fails where a query takes more of plain Spark's time.
-tpcds: $(VENV)/.dev jar
-	$(PY) -m pip install --quiet --disable-pip-version-check duckdb-extension-tpcds
-	$(PY) -m phantoms.lab.benchmark.tpcds --sf $(SF) --repeat $(REPEAT) --json benchmarks/results/tpcds.json \
+tpcds: $(VENV)/.dev jar $(VENV)/tpcds-$(TPCDS_DUCKDB)
+	PYTHONPATH=$(VENV)/tpcds-$(TPCDS_DUCKDB) $(PY) -m phantoms.lab.benchmark.tpcds --sf $(SF) --repeat $(REPEAT) --json benchmarks/results/tpcds.json \
 	  --texts-jar $(TEXTS_JAR) --queries $(TPCDS) $(if $(GATE),--gate $(GATE))
+
+# The extension is made for one release of DuckDB, which need not be the one that others here are measured against.
+$(VENV)/tpcds-$(TPCDS_DUCKDB): $(VENV)/.dev
+	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --target $@ \
+	  duckdb==$(TPCDS_DUCKDB) duckdb-extension-tpcds==$(TPCDS_DUCKDB)
 
 # Queries that are left alone.
 bench-alone: $(VENV)/.dev jar

@@ -101,7 +101,8 @@ object PhantomsConf {
     .doc(
       "Whether relations may be fed from the complete groups of a finer one after the first shuffle and cross a second " +
         "shuffle, where that is expected to cost less. Never where the first shuffle would run twice: without " +
-        "spark.sql.exchange.reuse, over a cached table under adaptive execution, or over a connector that is not Spark's."
+        "spark.sql.exchange.reuse, over joins or groupBys of a cached table under adaptive execution, or over a connector " +
+        "that is not Spark's."
     )
     .version(Since).booleanConf.createWithDefault(true)
 

@@ -1,6 +1,15 @@
 package io.phantoms.spark.decide
 
-import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, Range}
+import org.apache.spark.sql.catalyst.plans.logical.{
+  Expand,
+  Filter,
+  Generate,
+  LocalRelation,
+  LogicalPlan,
+  Project,
+  Range,
+  Union
+}
 import org.apache.spark.sql.execution.LogicalRDD
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.LogicalRelation
@@ -11,14 +20,26 @@ import org.apache.spark.sql.internal.SQLConf
  * Whether Spark is sure to find that two copies of a plan do the same, so that a shuffle above them runs once. Otherwise
  * the answer would be right all the same, but its input read twice.
  *
- * Two scans of one cached table are stages of their own under adaptive execution, and not compared; what connectors make
+ * Under adaptive execution two scans of one cached table are stages of their own. Our exchange sees through these (see
+ * [[io.phantoms.spark.physical.BlockExchange]]), but not through stages of Spark's own that read them. What connectors make
  * of one table for each copy need not be equal.
  */
 private[spark] object ReusableInput {
-  def apply(plan: LogicalPlan, conf: SQLConf): Boolean = conf.exchangeReuseEnabled && plan.collectLeaves().forall {
-    case _: LogicalRelation | _: LogicalRDD | _: LocalRelation | _: Range => true
-    case _: InMemoryRelation => !conf.adaptiveExecutionEnabled
+  def apply(plan: LogicalPlan, conf: SQLConf): Boolean = {
+    val leaves = plan.collectLeaves()
+    def isAnyStage = !conf.adaptiveExecutionEnabled || !leaves.exists(_.isInstanceOf[InMemoryRelation])
+    conf.exchangeReuseEnabled && leaves.forall(isComparable) && (isAnyStage || isOneStage(plan))
+  }
+
+  private def isComparable(leaf: LogicalPlan): Boolean = leaf match {
+    case _: LogicalRelation | _: LogicalRDD | _: LocalRelation | _: Range | _: InMemoryRelation => true
     case r: DataSourceV2Relation => r.table.isInstanceOf[FileTable]
     case _ => false
+  }
+
+  /** Whether there is nothing in it that Spark shuffles or broadcasts for. */
+  private def isOneStage(plan: LogicalPlan): Boolean = !plan.exists {
+    case _: Project | _: Filter | _: Expand | _: Generate | _: Union => false
+    case other => other.children.nonEmpty
   }
 }

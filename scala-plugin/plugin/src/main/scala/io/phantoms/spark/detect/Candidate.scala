@@ -9,14 +9,15 @@ import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan, Proj
  * @param operator the operator as it stands in the plan
  * @param workloads each replaces some of the operator's work on its own, the operator being its only consumer; put out
  *   by what `assemble` makes of them
- * @param parts what of the plan each workload computes
  * @param leftOut what other parts of the operator cannot be shared, and why
  */
 sealed trait Candidate {
   def operator: LogicalPlan
   def workloads: IndexedSeq[Workload]
-  def parts: IndexedSeq[Seq[LogicalPlan]]
   def leftOut: Seq[LeftAlone]
+
+  /** The operators that a workload replaces. */
+  def partOf(workload: Int): Seq[LogicalPlan]
 
   /**
    * The operator with some workloads computed by other plans.
@@ -42,8 +43,8 @@ final case class AggregateCandidate(
     finish: LogicalPlan => LogicalPlan = identity
 ) extends Candidate {
   def workloads: IndexedSeq[Workload] = IndexedSeq(workload)
-  def parts: IndexedSeq[Seq[LogicalPlan]] = IndexedSeq(Seq(operator))
   def leftOut: Seq[LeftAlone] = Nil
+  def partOf(workload: Int): Seq[LogicalPlan] = Seq(operator)
   def assemble(replaced: IndexedSeq[Option[LogicalPlan]], others: LogicalPlan => LogicalPlan): LogicalPlan =
     replaced.head.fold(operator)(finish)
 }
@@ -51,22 +52,21 @@ final case class AggregateCandidate(
 /**
  * A union with one or more groups of branches that aggregate one input each.
  *
- * @param children the ordinals of the union's children that each workload computes
+ * @param parts the ordinals of the union's children that each workload computes
  * @param empty ordinals of children that never put out a row
  */
 final case class UnionCandidate(
     operator: Union,
     workloads: IndexedSeq[Workload],
-    children: IndexedSeq[Set[Int]],
+    parts: IndexedSeq[Set[Int]],
     empty: Set[Int],
     leftOut: Seq[LeftAlone]
 ) extends Candidate {
-  def parts: IndexedSeq[Seq[LogicalPlan]] =
-    children.map(_.toSeq.sorted.map(i => UnionCandidate.aggregateIn(operator.children(i))))
+  def partOf(workload: Int): Seq[LogicalPlan] = parts(workload).toSeq.map(operator.children)
 
   /** Rows are a multiset, so shared parts come first and what is left of the union follows. */
   def assemble(replaced: IndexedSeq[Option[LogicalPlan]], others: LogicalPlan => LogicalPlan): LogicalPlan = {
-    val taken = empty ++ replaced.indices.filter(replaced(_).isDefined).flatMap(children)
+    val taken = empty ++ replaced.indices.filter(replaced(_).isDefined).flatMap(parts)
     val rest = operator.children.zipWithIndex.collect { case (child, i) if !taken(i) => others(child) }
     val shared = replaced.flatten
     if (shared.isEmpty) operator

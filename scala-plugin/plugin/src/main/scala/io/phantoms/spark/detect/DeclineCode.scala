@@ -27,15 +27,15 @@ object DeclineCode {
   )
   val DifferentInputs: DeclineCode = DeclineCode(
     "DIFFERENT_INPUTS",
-    "the aggregates read different inputs, or one under filters of which one may fail, or are copies of one aggregate, " +
-      "which Spark computes once",
+    "the aggregates read different inputs, or one under filters of which one may fail, or above a groupBy whose results " +
+      "may fail behind a filter, or are copies of one aggregate, which Spark computes once",
     "let them read one input (the same tables, joins and expressions), and keep what may fail out of their filters"
   )
   val InputReadTwice: DeclineCode = DeclineCode(
     "INPUT_READ_TWICE",
     "groupBys in several places of the query would read results of one shuffle, and Spark is not sure to run it once: " +
-      "`spark.sql.exchange.reuse` is false, or the input is a cached table under adaptive execution, or of a connector " +
-      "that is not Spark's own",
+      "`spark.sql.exchange.reuse` is false, or the input is a join or groupBy of a cached table under adaptive execution, " +
+      "or of a connector that is not Spark's own",
     "set spark.sql.exchange.reuse to true, read files instead of a cache or connector, or UNION ALL the groupBys"
   )
   val UnsupportedShape: DeclineCode = DeclineCode(

@@ -63,7 +63,8 @@ object DeclineReason {
       extends DeclineReason(
         DeclineCode.InputReadTwice,
         "several operators would get results of one shuffle, which Spark is not sure to run once: spark.sql.exchange.reuse is " +
-          "false, or the input is a cached table under adaptive execution or a connector that is not Spark's own"
+          "false, or the input is a join or groupBy of a cached table under adaptive execution, or a connector that is not " +
+          "Spark's own"
       )
   final case class UnsupportedShape(what: String) extends DeclineReason(DeclineCode.UnsupportedShape, what)
   final case object SingleAggregate

@@ -6,18 +6,28 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan, Union}
 
 /** What an operator has that may be shared; found by its shape alone. */
-sealed trait Shape
+sealed trait Shape {
+  def operator: LogicalPlan
+}
 
 object Shape {
 
   /** @param aggregating ordinals of its branches that aggregate, one at least; the others stay what they are */
-  final case class UnionOf(union: Union, aggregating: IndexedSeq[Int]) extends Shape
+  final case class UnionOf(union: Union, aggregating: IndexedSeq[Int]) extends Shape {
+    def operator: LogicalPlan = union
+  }
+
+  /** One Aggregate by itself. */
+  sealed trait OfOne extends Shape {
+    def aggregate: Aggregate
+    def operator: LogicalPlan = aggregate
+  }
 
   /** DISTINCT functions, whatever the Aggregate is over. */
-  final case class DistinctOf(aggregate: Aggregate) extends Shape
-  final case class GroupingSetsOf(aggregate: Aggregate) extends Shape
-  final case class SlidingWindowOf(aggregate: Aggregate) extends Shape
-  final case class ConditionalsOf(aggregate: Aggregate) extends Shape
+  final case class DistinctOf(aggregate: Aggregate) extends OfOne
+  final case class GroupingSetsOf(aggregate: Aggregate) extends OfOne
+  final case class SlidingWindowOf(aggregate: Aggregate) extends OfOne
+  final case class ConditionalsOf(aggregate: Aggregate) extends OfOne
 
   /** @param limitAbove a limit on rows that stands directly above the operator */
   def of(operator: LogicalPlan, limitAbove: Option[Int]): Option[Shape] = operator match {

@@ -1,15 +1,17 @@
 package io.phantoms.spark.detect
 
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, LeftExistence}
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, Join, LogicalPlan, Project, Union}
 
 /**
  * Makes one input of two copies of it.
  *
  * The branches of a union each read their own copy of the common input, with attribute ids of its own, and the optimizer
  * has pruned from each the columns that this branch does not need. Two copies are the same input when they are equal but
- * for the ids and for the columns that inner Projects let through; the merged input lets through what either needs.
+ * for the ids and for the columns that inner Projects, Aggregates and Unions let through; the merged input lets through
+ * what either needs.
  */
 object InputAlignment {
 
@@ -34,40 +36,35 @@ object InputAlignment {
     if (first.sameResult(second)) Some(Merged(first, AttributeMap(second.output.zip(first.output))))
     else (first, second) match {
       case (a: Project, b: Project) =>
-        merge(a.child, b.child).flatMap(widen(a, _, b.projectList))
-      case (a: Project, b) => merge(a.child, b).flatMap(widen(a, _, b.output))
-      case (a, b: Project) =>
-        merge(a, b.child).flatMap(m => widen(Project(a.output, m.plan), m, b.projectList))
+        merge(a.child, b.child).flatMap(project(a.projectList, _, b.projectList))
+      case (a: Project, b) => merge(a.child, b).flatMap(project(a.projectList, _, b.output))
+      case (a, b: Project) => merge(a, b.child).flatMap(project(a.output, _, b.projectList))
       case (a: Filter, b: Filter) =>
         merge(a.child, b.child).collect {
           case m if m.translate(b.condition).semanticEquals(a.condition) =>
             Merged(a.withNewChildren(Seq(m.plan)), m.second)
         }
       case (a: Join, b: Join) => joins(a, b)
+      case (a: Aggregate, b: Aggregate) => aggregates(a, b)
+      case (a: Union, b: Union) => unions(a, b)
       case _ => None
     }
 
-  /** `project` over the merged children, letting through the second copy's columns too. */
-  private def widen(project: Project, children: Merged, second: Seq[NamedExpression]): Option[Merged] = {
-    val added = scala.collection.mutable.Buffer.empty[NamedExpression]
-    val pairs = second.map { column =>
-      val wanted = children.translate(Inlining.withoutAlias(column))
-      val present = (project.projectList ++ added).find(Inlining.withoutAlias(_).semanticEquals(wanted))
-      val named = present.getOrElse {
-        val fresh = wanted match {
-          case a: Attribute => a
-          case e => Alias(e, column.name)()
-        }
-        added += fresh
-        fresh
-      }
-      column.toAttribute -> named.toAttribute
-    }
+  private def project(
+      first: Seq[NamedExpression],
+      children: Merged,
+      second: Seq[NamedExpression]
+  ): Option[Merged] =
     // semanticEquals is false for what is not deterministic, so such columns would be computed twice.
-    Option.when((project.projectList ++ second).forall(_.deterministic)) {
-      Merged(Project(project.projectList ++ added, children.plan), AttributeMap(pairs))
-    }
-  }
+    Option.when((first ++ second).forall(_.deterministic))(())
+      .flatMap(_ => WidenedColumns(first, second, children.translate))
+      .map { widened =>
+        val handsOn = widened.columns.corresponds(children.plan.output) { (column, below) =>
+          column.isInstanceOf[Attribute] && column.exprId == below.exprId
+        }
+        val plan = if (handsOn) children.plan else Project(widened.columns, children.plan)
+        Merged(plan, AttributeMap(widened.second))
+      }
 
   private def joins(a: Join, b: Join): Option[Merged] = for {
     left <- merge(a.left, b.left)
@@ -87,4 +84,58 @@ object InputAlignment {
     a.withNewChildren(Seq(left.plan, right.plan)),
     AttributeMap(pairs)
   )
+
+  /** One groupBy with the functions of both. */
+  private def aggregates(a: Aggregate, b: Aggregate): Option[Merged] = {
+    val all = a.aggregateExpressions ++ b.aggregateExpressions
+    // Grouped pandas functions do not stand beside others.
+    val mix = (a.groupingExpressions ++ b.groupingExpressions ++ all)
+      .forall(e => e.deterministic && !e.exists(_.isInstanceOf[PythonFuncExpression]))
+    for {
+      children <- if (mix && a.hint == b.hint) merge(a.child, b.child) else None
+      if a.groupingExpressions.map(_.canonicalized) ==
+        b.groupingExpressions.map(children.translate(_).canonicalized)
+      // Spark plans what has several DISTINCT inputs over copies of its rows.
+      if distinct(a.aggregateExpressions) == distinct(b.aggregateExpressions.map(children.translate))
+      widened <- WidenedColumns(a.aggregateExpressions, b.aggregateExpressions, children.translate)
+    } yield Merged(
+      a.copy(aggregateExpressions = widened.columns, child = children.plan),
+      AttributeMap(widened.second)
+    )
+  }
+
+  private def distinct(columns: Seq[Expression]): Set[Set[Expression]] = columns.flatMap(_.collect {
+    case call: AggregateExpression if call.isDistinct =>
+      (call.aggregateFunction.children ++ call.filter).map(_.canonicalized).toSet
+  }).toSet
+
+  /** Child by child: a column of the second copy is one of the first where it is so in every child. */
+  private def unions(a: Union, b: Union): Option[Merged] =
+    if (a.children.size != b.children.size) None
+    else {
+      val merged = a.children.zip(b.children).map { case (x, y) => merge(x, y) }
+      Option.when(merged.forall(_.isDefined)) {
+        val children = merged.flatten
+        // By column of the second copy: what it is in each child.
+        val wanted = b.output.indices.map(j => b.children.zip(children).map { case (y, m) => m.second(y.output(j)) })
+        val present = a.output.indices.map(i => a.children.map(_.output(i)))
+        def same(x: Seq[Attribute], y: Seq[Attribute]): Boolean = x.corresponds(y)(_.exprId == _.exprId)
+        val added = wanted.filterNot(w => present.exists(same(_, w))).distinctBy(_.map(_.exprId))
+        val all = present ++ added
+        val widened = a.children.indices.map { c =>
+          val kept = a.children(c).output
+          val more = added.map(w => Alias(w(c), w.head.name)())
+          val columns = kept ++ more
+          val plan = children(c).plan
+          if (columns.corresponds(plan.output)(_.exprId == _.exprId)) plan else Project(columns, plan)
+        }
+        val plan = a.withNewChildren(widened)
+        Merged(
+          plan,
+          AttributeMap(b.output.zip(wanted).map { case (column, w) =>
+            column -> plan.output(all.indexWhere(same(_, w)))
+          })
+        )
+      }
+    }
 }

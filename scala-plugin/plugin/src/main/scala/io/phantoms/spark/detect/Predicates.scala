@@ -42,10 +42,10 @@ private[detect] object Predicates extends PredicateHelper {
   /** Whether it may be asked in another place than where it stands, and more than once. */
   def isRepeatable(e: Expression): Boolean = e.deterministic && !e.exists(_.isInstanceOf[PlanExpression[_]])
 
-  /** None where a filter's value is anybody's guess. */
+  /** None where a filter's value is anybody's guess, or where it guards results of groupBys. */
   def filtered(source: LogicalPlan): Option[Filtered] = source match {
     case Filter(condition, child) =>
-      if (!isRepeatable(condition)) None
+      if (!isRepeatable(condition) || FailingParts.inResults(child)) None
       else filtered(child).map(f => f.copy(condition = WorkloadBuilder.both(f.condition, Some(condition))))
     case p: Project if p.projectList.forall(_.deterministic) =>
       filtered(p.child).map { f =>

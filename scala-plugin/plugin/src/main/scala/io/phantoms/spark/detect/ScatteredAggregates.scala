@@ -1,14 +1,16 @@
 package io.phantoms.spark.detect
 
-import org.apache.spark.sql.catalyst.expressions.{Alias, Expression, IntegerLiteral}
-import org.apache.spark.sql.catalyst.planning.PhysicalAggregation
+import io.phantoms.spark.shims.MergedSubplans
+
+import org.apache.spark.sql.catalyst.expressions.{Expression, IntegerLiteral}
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LocalLimit, LogicalPlan, Union}
 import org.apache.spark.sql.catalyst.trees.TreePattern
+import org.apache.spark.sql.internal.SQLConf
 
 /**
  * Aggregates in several places of a plan that read one input: sides of joins, common table expressions that are used
- * several times, subqueries that became joins, branches of a union below what the union is of. Each is a consumer; what
- * stands above it stays.
+ * several times, subqueries, branches of a union below what the union is of. Each is a consumer; what stands above it
+ * stays.
  *
  * {{{
  *   Join
@@ -45,12 +47,7 @@ object ScatteredAggregates {
   ) {
 
     /** What plain Spark computes before the shuffle. */
-    lazy val shuffled: LogicalPlan = aggregate match {
-      case PhysicalAggregation(keys, functions, _, child) =>
-        val calls = functions.distinctBy(_.canonicalized).map(f => Alias(f, "function")())
-        Aggregate(keys, keys ++ calls, child).canonicalized
-      case other => other.canonicalized
-    }
+    lazy val shuffled: LogicalPlan = Shuffles.of(aggregate)
   }
 
   /**
@@ -62,7 +59,7 @@ object ScatteredAggregates {
       plan: LogicalPlan,
       mayTake: Aggregate => Boolean = _ => true
   ): Seq[Either[LeftAlone, ScatteredAggregates]] = {
-    val found = aggregates(plan, None, mayTake).toIndexedSeq
+    val found = (plan +: Subqueries.in(plan)).flatMap(aggregates(_, None, mayTake)).toIndexedSeq
     if (found.count(!_.isHeld) < 2) Nil
     else {
       val free = notHeld(found)
@@ -72,7 +69,8 @@ object ScatteredAggregates {
         InputGroups.withEligibleSource(demand.queries).toOption
           .filter(_.nonEmpty).map(InputGroups.Member(i, _))
       }
-      def shuffledBy(group: InputGroups.Group): Seq[LogicalPlan] = group.members.map(m => free(m.ordinal).shuffled)
+      lazy val merged = mergedBySpark(plan, free)
+      def shuffledBy(group: InputGroups.Group): Seq[LogicalPlan] = group.members.map(m => merged(m.ordinal))
       // Without the branch for whose sake they were looked at.
       def isOfOneUnion(group: InputGroups.Group): Boolean = {
         val unions =
@@ -86,8 +84,10 @@ object ScatteredAggregates {
         val asked = group.members.map(m => demands(m.ordinal))
         val ends = group.members.scanLeft(0)(_ + _.queries.size)
         val shuffled = shuffledBy(group)
+        val others = free.indices.filterNot(group.ordinals).map(merged(_)).toSet
         val consumers = replaced.indices.map { i =>
-          Consumer(asked(i).output, ends(i) until ends(i + 1), shuffled.indexOf(shuffled(i)) < i)
+          val isRepeated = shuffled.indexOf(shuffled(i)) < i || others(shuffled(i))
+          Consumer(asked(i).output, ends(i) until ends(i + 1), isRepeated)
         }
         group.workload(replaced, consumers)
           .map(ScatteredAggregates(replaced, _, asked.map(_.finish))).left.map(LeftAlone(_, replaced))
@@ -98,6 +98,17 @@ object ScatteredAggregates {
   /** What keeps an Aggregate from being shared with any other, whatever they read. */
   def refused(aggregate: Aggregate): Option[DeclineReason] =
     Demand.of(aggregate, None).flatMap(d => InputGroups.withEligibleSource(d.queries)).left.toOption
+
+  /** By ordinal what plain Spark shuffles; those without keys that it computes as one shuffle what the first of them does. */
+  private def mergedBySpark(plan: LogicalPlan, all: IndexedSeq[Found]): IndexedSeq[LogicalPlan] = {
+    val global = all.indices.filter { i =>
+      all(i).aggregate.groupingExpressions.isEmpty && !all(i).aggregate.eq(plan)
+    }
+    val numbers = MergedSubplans.of(plan, global.map(all(_).aggregate), SQLConf.get)
+    val first = global.zip(numbers).reverse.map { case (i, number) => number -> i }.toMap
+    val as = global.zip(numbers).map { case (i, number) => i -> first(number) }.toMap
+    all.indices.map(i => all(as.getOrElse(i, i)).shuffled)
+  }
 
   /** Those that no union holds, nor what plain Spark shuffles once for one that does: it would be computed once more for that. */
   private def notHeld(found: IndexedSeq[Found]): IndexedSeq[Found] = {

@@ -8,7 +8,7 @@ import io.phantoms.spark.stats.GroupedInput
 
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateFunction, DeclarativeAggregate}
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, Join, LogicalPlan}
 
 /**
  * One aggregate function of a workload, shared by every query that asks for it.
@@ -141,7 +141,7 @@ final case class Workload(
       if (oneScan) cost(distinct(read.filterNot(_.isInstanceOf[Attribute])))
       else cost(distinct(keysOf(q).sorted.map(keys).filterNot(_.isInstanceOf[SignatureWord]) ++ read))
     }.sum + signatures.flatMap(_.children).map(ExpressionCost.nanos).sum + asked.size * Workload.Adding
-    val joined = base.collect { case _: Join => Workload.Joining }.sum
+    val joined = Workload.joins(base) * Workload.Joining
     (shared + joined, if (oneScan) below + plain + joined else plain + joined * computed.count(queries(_).reads))
   }
 
@@ -186,6 +186,13 @@ object Workload {
 
   /** What finding a row's partner in a join takes, nanoseconds. */
   private val Joining = 60.0
+
+  /** Joins of a row's way to the aggregates: what a groupBy below reads, plain Spark shuffles once for all its copies, too. */
+  private def joins(plan: LogicalPlan): Int = plan match {
+    case _: Aggregate => 0
+    case _: Join => 1 + plan.children.map(joins).sum
+    case _ => plan.children.map(joins).sum
+  }
 
   /** Distinct things in the order of their first appearance, late ones last, and for each query the ordinals of its own. */
   private def numbered[T](ofQueries: IndexedSeq[Seq[T]], isLate: T => Boolean = (_: T) => false)(

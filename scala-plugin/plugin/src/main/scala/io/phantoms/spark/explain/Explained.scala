@@ -31,6 +31,7 @@ final class Explained(val placed: Seq[Placed], outlines: => Seq[Outline]) {
 
 object Explained {
   private val MostGroupings = 12
+  private val Here = "   <-- here"
 
   /** A reason that keeps any query from being looked at. */
   def unseen(d: Declined): Explained =
@@ -70,13 +71,12 @@ object Explained {
   private def path(plan: LogicalPlan, operators: Seq[LogicalPlan]): String = {
     val marked = operators.flatMap(Place.of(plan, _))
     def isMarked(p: LogicalPlan): Boolean = marked.exists(_ eq p)
-    val outlines =
-      if (marked.isEmpty) operators.map(o => Outline(Outline.title(o)))
-      else
-        Outline.of(plan) { p =>
-          if (isMarked(p)) Some(Outline(s"${Outline.title(p)}   <-- here"))
-          else Option.when(p.exists(isMarked))(Outline(Outline.title(p)))
-        }
-    outlines.map(_.text).mkString("\n")
+    val outlines = Outline.of(plan) { p =>
+      if (isMarked(p)) Some(Outline(s"${Outline.title(p)}$Here"))
+      else Option.when(p.exists(isMarked))(Outline(Outline.title(p)))
+    }
+    // In a subquery, or in an input of shared aggregates in another form.
+    val moved = operators.filter(Place.of(plan, _).isEmpty).map(o => Outline(s"${Outline.title(o)}$Here"))
+    (outlines ++ moved).map(_.text).mkString("\n")
   }
 }

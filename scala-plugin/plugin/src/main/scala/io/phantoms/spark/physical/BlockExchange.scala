@@ -6,6 +6,7 @@ import org.apache.spark.ShuffleDependency
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.adaptive.TableCacheQueryStageExec
 import org.apache.spark.sql.execution.exchange.{ShuffleExchangeExec, ShuffleOrigin}
 
 import io.phantoms.spark.shims.SparkInternals
@@ -48,6 +49,15 @@ final class BlockExchange(
     )
     .invokeWithArguments(this)
     .asInstanceOf[ShuffleDependency[Int, InternalRow, InternalRow]]
+
+  /**
+   * Scans of one cached table are stages of their own under adaptive execution, told apart by their numbers: what counts is
+   * what they scan, or several consumers would each have the blocks made.
+   */
+  override protected def doCanonicalize(): SparkPlan = {
+    val scanned = child.transformUp { case stage: TableCacheQueryStageExec => stage.plan }
+    if (scanned eq child) super.doCanonicalize() else withNewChildren(Seq(scanned)).canonicalized
+  }
 
   override protected def withNewChildInternal(newChild: SparkPlan): ShuffleExchangeExec =
     new BlockExchange(outputPartitioning, newChild, shuffleOrigin, advisoryPartitionSize)

@@ -1,31 +1,20 @@
 package io.phantoms.spark.rewrite
 
-import java.util.{IdentityHashMap, WeakHashMap}
+import java.util.WeakHashMap
 
-import scala.collection.mutable
-import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import io.phantoms.spark.conf.{PhantomsConf, PhantomsSettings, PlanningMemory}
-import io.phantoms.spark.decide.{Admission, DecisionRecorder, Declined, Finding, Shared, Visit => Visited}
+import io.phantoms.spark.decide.{Admission, DecisionRecorder, Declined, Finding, Visit => Visited}
+import io.phantoms.spark.detect.{DeclineReason, ScatteredAggregates}
 import io.phantoms.spark.detect.DeclineReason._
-import io.phantoms.spark.detect.{
-  Candidate,
-  DeclineReason,
-  Detector,
-  LeftAlone,
-  ScatteredAggregates,
-  Shape,
-  UnionDetector,
-  Workload
-}
 import io.phantoms.spark.keep.Kept
 import io.phantoms.spark.shims.{BuildInfo, Cancelled}
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.expressions.{Expression, IntegerLiteral}
-import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LocalLimit, LogicalPlan, Subquery}
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan, Subquery}
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 
 /**
  * Computes groupBys that read one input through shared relations.
@@ -78,142 +67,29 @@ final class PhantomsRule(
         PhantomsConf.unknown(conf).foreach { case (key, message) => warnOnce(key, message) }
         Admission.plan(plan, settings) match {
           case Some(reason) => leave(plan, reason)
-          case None if !Admission.concerns(plan) => plan
+          case None if !Admission.concerns(plan) || plan.getTagValue(PhantomsRule.Visited).isDefined => plan
           case None => guarded(plan, settings)
         }
     }
 
   /** A bug of ours is no reason for a query to fail. */
   private def guarded(plan: LogicalPlan, settings: PhantomsSettings): LogicalPlan = {
-    val visit = new Visit(settings, plan.isInstanceOf[Subquery])
+    val visit = new Visit(session, sharing, settings, plan.isInstanceOf[Subquery])
     def bug(e: Throwable): LogicalPlan = {
       logWarning(s"spark-phantoms left a plan alone because of a bug of its own, please report it: $e", e)
       leave(plan, InternalError(e.toString))
     }
     try {
-      val result = visit.all(plan)
+      val result = visit.query(plan)
       DecisionRecorder.record(Visited(plan, if (visit.findings.isEmpty) lonely(plan) else visit.findings.toSeq))
+      // What was left alone is another query's plan as well.
+      if (result ne plan) result.setTagValue(PhantomsRule.Visited, ())
       result
     } catch {
       case Cancelled(e) => throw e
       case NonFatal(e) if !settings.strict => bug(e)
       case e: LinkageError if !settings.strict => bug(e)
     }
-  }
-
-  private final class Visit(settings: PhantomsSettings, isSubquery: Boolean) {
-    val findings: mutable.Buffer[Finding] = mutable.ArrayBuffer.empty
-
-    // What has several consumers, by the operators themselves: equal ones may stand in other places.
-    private val replaced = new IdentityHashMap[LogicalPlan, LogicalPlan]
-
-    /** Aggregates wherever they stand first, then each operator on its own. */
-    def all(operator: LogicalPlan): LogicalPlan = {
-      if (settings.multiAggregate) ScatteredAggregates.detect(operator, Admission.mayTake(_, settings)).foreach {
-        case Right(found) => share(found)
-        case Left(LeftAlone(reason, aggregates)) =>
-          findings += Finding(Declined(PhantomsRule.subject(operator), reason), aggregates)
-      }
-      plan(operator)
-    }
-
-    private def share(found: ScatteredAggregates): Unit = {
-      // Those within another one that was shared are looked for again in what that reads.
-      val gone = found.aggregates.exists(a => isWithinReplaced(a))
-      if (!gone) shareWorkload(PhantomsRule.subject(found.aggregates), found.workload, found.aggregates).foreach {
-        plans =>
-          found.aggregates.indices.foreach { i =>
-            val plan = found.finish(i)(plans(i))
-            plan.copyTagsFrom(found.aggregates(i))
-            replaced.put(found.aggregates(i), plan)
-          }
-      }
-    }
-
-    private def isWithinReplaced(a: LogicalPlan): Boolean =
-      replaced.keySet.asScala.exists(r => r.exists(_ eq a))
-
-    /** One walk from the root down, so that a union is tried before the aggregates in its branches. */
-    private def plan(
-        operator: LogicalPlan,
-        limitAbove: Option[Int] = None,
-        filterAbove: Option[Expression] = None
-    ): LogicalPlan =
-      if (!Admission.concerns(operator)) operator
-      else if (replaced.containsKey(operator)) replaced.get(operator)
-      else {
-        val found = Shape.of(operator, limitAbove).flatMap(left(_, limitAbove)).map { shape =>
-          Admission.operator(shape, settings).toLeft(()).flatMap(_ =>
-            Detector.candidate(shape, limitAbove, filterAbove)
-          ).flatMap(found => Option.when(isSubquery)(found).flatMap(Admission.subquery).toLeft(found))
-        }
-        found match {
-          case Some(Right(candidate)) => share(candidate).getOrElse(children(operator))
-          case Some(Left(reason)) =>
-            findings += Finding(Declined(PhantomsRule.subject(operator), reason), Seq(operator))
-            children(operator)
-          case None => children(operator)
-        }
-      }
-
-    /** A union without the branches that were shared with others before; nothing, if that leaves it one. */
-    private def left(shape: Shape, limitAbove: Option[Int]): Option[Shape] = shape match {
-      case Shape.UnionOf(union, aggregating) =>
-        val others = aggregating.filterNot { i =>
-          UnionDetector.aggregateOf(union.children(i), limitAbove).exists(replaced.containsKey)
-        }
-        Option.when(others.size == aggregating.size || others.size > 1)(Shape.UnionOf(union, others))
-      case other => Some(other)
-    }
-
-    private def children(operator: LogicalPlan): LogicalPlan = {
-      val limit = operator match {
-        case LocalLimit(IntegerLiteral(n), _) => Some(n)
-        case _ => None
-      }
-      val filter = operator match {
-        case Filter(condition, _) => Some(condition)
-        case _ => None
-      }
-      operator.mapChildren(plan(_, limit, filter))
-    }
-
-    private def share(candidate: Candidate): Option[LogicalPlan] = {
-      val subject = PhantomsRule.subject(candidate.operator)
-      val replaced = candidate.workloads.zip(candidate.parts).map { case (workload, parts) =>
-        shareWorkload(subject, workload, parts).map(_.head)
-      }
-      findings ++= candidate.leftOut.map(l => Finding(Declined(s"a part of $subject", l.reason), l.operators))
-      Option.when(replaced.exists(_.isDefined)) {
-        val result = candidate.assemble(replaced, plan(_))
-        result.copyTagsFrom(candidate.operator)
-        result
-      }
-    }
-
-    /** A plan for each consumer; the workload is what these operators compute. */
-    private def shareWorkload(
-        subject: String,
-        workload: Workload,
-        operators: Seq[LogicalPlan]
-    ): Option[IndexedSeq[LogicalPlan]] =
-      sharing.decide(session, subject, workload, settings) match {
-        case shared: Shared =>
-          // Statistics describe the input as the user wrote it; only now may it be rewritten itself.
-          val input = all(shared.workload.base)
-          val rewritten = shared.workload.copy(base = input)
-          sharing.build(rewritten, shared.problem, shared.configuration, shared.notation) match {
-            case Right(built) =>
-              findings += Finding(shared, operators, Some(workload))
-              Some(built)
-            case Left(reason) =>
-              findings += Finding(Declined(subject, reason), operators, Some(workload))
-              None
-          }
-        case declined: Declined =>
-          findings += Finding(declined, operators, Some(workload))
-          None
-      }
   }
 
   private def leave(plan: LogicalPlan, reason: DeclineReason): LogicalPlan = {
@@ -248,6 +124,10 @@ final class PhantomsRule(
 }
 
 object PhantomsRule {
+
+  /** What a rule that runs once has made: where tests run it once more, nothing may change. */
+  private val Visited = TreeNodeTag[Unit]("io.phantoms.visited")
+
   private val MaxSubject = 120
   private val MostNamed = 3
 

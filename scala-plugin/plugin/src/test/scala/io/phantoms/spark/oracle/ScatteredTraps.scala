@@ -47,13 +47,6 @@ trait ScatteredTraps extends Traps { this: AnyFunSuite =>
     """select x.a, x.s, y.m from (select a, sum(c) s from t group by a having sum(c) > 0) x
       |join (select a, max(c) m from t group by a having count(*) > 3) y on x.a = y.a""".stripMargin
   )
-  // Spark makes joins of these later, of plans that it has optimised for themselves.
-  declines("an IN subquery", "SINGLE_AGGREGATE")(
-    "select * from (select a, sum(c) s from t group by a) where s in (select sum(c) from t group by a, b having count(*) > 10)"
-  )
-  declines("NOT EXISTS with its own aggregate", "SINGLE_AGGREGATE")(
-    "select x.a, x.n from (select a, count(*) n from t group by a) x where not exists (select 1 from (select z, sum(n) s from t group by z) y where y.s > x.n and y.z <> x.a)"
-  )
   shares("a correlated scalar subquery")(
     "select p.a, p.b, p.s from (select a, b, sum(c) s from t group by a, b) p where p.s > (select avg(c) from t q where q.a = p.a)"
   )

@@ -120,6 +120,22 @@ class RandomDistinctTrapsSuite extends RandomTraps with OneOfEight with Distinct
   override protected def place: Int = 4
 }
 
+class InnerAggregateTrapsSuite extends TrapVariants with OneOfFour with InnerAggregateTraps {
+  override protected def place: Int = 0
+}
+
+class RandomInnerAggregateTrapsSuite extends RandomTraps with OneOfFour with InnerAggregateTraps {
+  override protected def place: Int = 2
+}
+
+class SubqueryTrapsSuite extends TrapVariants with OneOfFour with SubqueryTraps {
+  override protected def place: Int = 0
+}
+
+class RandomSubqueryTrapsSuite extends RandomTraps with OneOfFour with SubqueryTraps {
+  override protected def place: Int = 2
+}
+
 /** Of eight traps of aggregates one runs in each of these, and two as a session meets them. */
 trait OtherAggregateTraps extends SharesTests with AggregateTraps with TrapTables {
   override protected def side: Int = 1

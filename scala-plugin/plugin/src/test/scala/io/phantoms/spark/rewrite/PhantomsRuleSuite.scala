@@ -237,4 +237,70 @@ class PhantomsRuleSuite extends AnyFunSuite with DetectionTestSession {
     assert(found.collect { case s: Shared => s.workload.consumers.size } == Seq(2))
     assert(WorkloadOracle.rows(spark, result) == WorkloadOracle.multiset(spark.sql(sql).collect().toSeq))
   }
+
+  private val inner = "with v as (select a, b, sum(c) s, max(dt) m, count(*) n from t group by a, b) "
+
+  test("a union whose input would be a workload of its own copies: they are one, and nothing is decided of them") {
+    val sql =
+      inner + "select a, sum(s) v from v group by a union all select length(b), count(m) from v group by length(b)"
+    val (result, found) = decisions(new PhantomsRule(spark, new PlainSharing), planFor(sql))
+    assert(codes(found) == Seq("SHARED"))
+    assert(found.collect { case s: Shared => s.workload.queries.size } == Seq(2))
+    assert(WorkloadOracle.rows(spark, result) == WorkloadOracle.multiset(spark.sql(sql).collect().toSeq))
+  }
+
+  test("the input that a union has left shares with what stands outside") {
+    val sql =
+      "select u.*, x.l from (" + inner + "select a, sum(s) v from v group by a union all select length(b), count(m) " +
+        "from v group by length(b)) u full join (select a, min(dt) l from t group by a) x on u.a = x.a"
+    val plan = planFor(sql)
+    val (result, found) = decisions(new PhantomsRule(spark, new PlainSharing), plan)
+    assert(codes(found) == Seq("SHARED", "SHARED"))
+    assert(found.collect { case s: Shared => s.workload.consumers.size }.sorted == Seq(1, 2))
+    assert(WorkloadOracle.rows(spark, result) == WorkloadOracle.multiset(spark.sql(sql).collect().toSeq))
+  }
+
+  test("copies that others read as well, each, stay what they are") {
+    val sql = inner + "select p.a, p.s, q.m, x.s, y.m from (select a, sum(s) s from v group by a) p " +
+      "full join (select length(b) l, max(m) m from v group by length(b)) q on p.a = q.l " +
+      "full join (select a, b, s from v) x on x.a = p.a full join (select a, b, m from v) y on length(y.b) = q.l"
+    val (result, found) = decisions(new PhantomsRule(spark, new PlainSharing), planFor(sql))
+    assert(codes(found).sorted == Seq("DIFFERENT_INPUTS", "SHARED"))
+    assert(found.collect { case s: Shared => s.workload.consumers.size } == Seq(4))
+    assert(WorkloadOracle.rows(spark, result) == WorkloadOracle.multiset(spark.sql(sql).collect().toSeq))
+  }
+
+  private def consumersOf(sql: String): Seq[Int] = {
+    val (result, found) = decisions(new PhantomsRule(spark, new PlainSharing), planFor(sql))
+    assert(WorkloadOracle.rows(spark, result) == WorkloadOracle.multiset(spark.sql(sql).collect().toSeq))
+    found.collect { case s: Shared => s.workload.consumers.size }
+  }
+
+  private val copies =
+    "select a, sum(s) v from v group by a union all select length(b), count(m) from v group by length(b)"
+
+  test("branches of a union that read copies, one of them with DISTINCT: consumers of one input") {
+    assert(consumersOf(s"$inner$copies union all select count(distinct n), count(distinct b) from v") == Seq(3))
+  }
+
+  test("a union that reads copies, in the input of a union with a DISTINCT branch") {
+    val sql =
+      inner + s", u as ($copies) select a, sum(v) from u group by a union all select v, max(a) from u group by v " +
+        "union all select count(distinct a), count(distinct v) from u"
+    assert(consumersOf(sql) == Seq(1, 3))
+  }
+
+  test("a union that reads copies, below DISTINCT that cannot be shared") {
+    assert(consumersOf(s"$inner select count(distinct a) from ($copies)") == Seq(1))
+    withConf(PhantomsConf.DistinctEnabled.key -> "false") {
+      assert(consumersOf(s"$inner select count(distinct a), sum(distinct v) from ($copies)") == Seq(1))
+    }
+  }
+
+  test("a union of DISTINCT and plain branches inside what another union reads") {
+    val sql = "with u as (select a, count(*) n from t group by a union all select c, max(a) from t group by c " +
+      "union all select length(b), count(distinct a) + count(distinct c) from t group by length(b)) " +
+      "select a, sum(n) s from u group by a union all select n, count(*) from u group by n"
+    assert(consumersOf(sql) == Seq(3, 1))
+  }
 }

@@ -1,0 +1,288 @@
+package io.phantoms.spark.rewrite
+
+import java.util.IdentityHashMap
+
+import scala.collection.mutable
+import scala.jdk.CollectionConverters._
+
+import io.phantoms.spark.conf.PhantomsSettings
+import io.phantoms.spark.decide.{Admission, Declined, Finding, Shared}
+import io.phantoms.spark.detect.{
+  Candidate,
+  DeclineReason,
+  Detector,
+  LeftAlone,
+  ScatteredAggregates,
+  Shape,
+  Shuffles,
+  Subqueries,
+  UnionCandidate,
+  UnionDetector,
+  Workload
+}
+import io.phantoms.spark.detect.DeclineReason.DifferentInputs
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions.{Expression, IntegerLiteral}
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LocalLimit, LogicalPlan, Union}
+import org.apache.spark.sql.catalyst.trees.TreePattern
+
+/**
+ * One walk of [[PhantomsRule]] over a plan.
+ *
+ * @param isSubquery whether the plan is one of several of a query
+ */
+private[rewrite] final class Visit(
+    session: SparkSession,
+    sharing: Sharing,
+    settings: PhantomsSettings,
+    isSubquery: Boolean
+) {
+  import Visit._
+
+  val findings: mutable.Buffer[Finding] = mutable.ArrayBuffer.empty
+
+  // What is shared is known before it is built, and told then.
+  private val operatorsOf = new IdentityHashMap[Shared, Seq[LogicalPlan]]
+
+  // What has several consumers, by the operators themselves: equal ones may stand in other places.
+  private val replaced = new IdentityHashMap[LogicalPlan, LogicalPlan]
+
+  // Unions that nothing is to be shared of.
+  private val tried = new IdentityHashMap[LogicalPlan, Unit]
+
+  /** All of what is looked at together. */
+  private var root: LogicalPlan = _
+
+  /** A query, and what its subqueries share with it and with each other. */
+  def query(operator: LogicalPlan): LogicalPlan = {
+    val visited = all(operator)
+    if (replaced.isEmpty) visited
+    else Subqueries.mapIn(visited)(_.transform { case a if replaced.containsKey(a) => replaced.get(a) })
+  }
+
+  /** Aggregates wherever they stand first, then each operator on its own. */
+  def all(operator: LogicalPlan): LogicalPlan = {
+    val outside = root
+    val opened = if (settings.multiAggregate) scattered(operator) else operator
+    root = opened
+    try plan(opened)
+    finally root = outside
+  }
+
+  /** The plan in which what is shared of aggregates in several places is decided. */
+  private def scattered(operator: LogicalPlan): LogicalPlan = {
+    root = operator
+    val first = detected(operator)
+    val outer = aggregatesOf(first)
+    // A union that reads copies of some of them may do with one; what it leaves alone may find others.
+    val opened = unions(operator, Outer(outer.contains, outer.contains), None)
+    root = opened
+    (if (opened eq operator) first else detected(opened)).foreach {
+      case Right(found) => share(found)
+      case Left(LeftAlone(reason, aggregates)) =>
+        findings += Finding(Declined(PhantomsRule.subject(opened), reason), aggregates)
+    }
+    opened
+  }
+
+  private def detected(operator: LogicalPlan): Seq[Either[LeftAlone, ScatteredAggregates]] =
+    ScatteredAggregates.detect(operator, Admission.mayTake(_, settings))
+
+  private def aggregatesOf(found: Seq[Either[LeftAlone, ScatteredAggregates]]): Same =
+    new Same(found.collect { case Right(f) => f }.flatMap(_.aggregates))
+
+  /**
+   * Decides of the unions that stand below nothing which may be shared itself.
+   *
+   * @param limitAbove a limit on rows that stands directly above
+   */
+  private def unions(operator: LogicalPlan, outer: Outer, limitAbove: Option[Int]): LogicalPlan =
+    if (!Admission.concerns(operator) || outer.hides(operator)) operator
+    else Shape.of(operator, limitAbove) match {
+      case None => operator.mapChildren(unions(_, outer, limitOf(operator)))
+      case Some(Shape.UnionOf(union, _)) if branchesOf(union, limitAbove).exists(outer.shares) =>
+        val own = new Same(branchesOf(union, limitAbove))
+        operator.mapChildren(unions(_, outer.copy(hides = p => outer.hides(p) || own.contains(p)), None))
+      case Some(union: Shape.UnionOf) =>
+        val shared = candidate(union, limitAbove, None).collect { case u: UnionCandidate => u }.flatMap { u =>
+          decided(u).map(DecidedUnion.of(u, _, unionsOfInput, unions(_, outer, None)))
+        }
+        shared.getOrElse {
+          val left = operator.mapChildren(unions(_, outer, None))
+          tried.put(left, ())
+          left
+        }
+      // Most of them are of one column, and nothing of theirs can be shared.
+      case Some(one: Shape.DistinctOf) if admitted(one, limitAbove, None).isLeft =>
+        operator.mapChildren(unions(_, outer, None))
+      case _ => operator
+    }
+
+  /** Of an input that a union has left: nothing is known yet of the aggregates in it. */
+  private def unionsOfInput(input: LogicalPlan): LogicalPlan =
+    if (!input.containsPattern(TreePattern.UNION)) input
+    else unions(input, Outer(_.isInstanceOf[Aggregate], aggregatesOf(detected(input)).contains), None)
+
+  private def branchesOf(union: Union, limitAbove: Option[Int]): Seq[Aggregate] =
+    union.children.flatMap(UnionDetector.aggregateOf(_, limitAbove))
+
+  private def share(found: ScatteredAggregates): Unit = {
+    // Those within another one that was shared are looked for again in what that reads.
+    val gone = found.aggregates.exists(a => isWithinReplaced(a))
+    if (!gone) {
+      val subject = PhantomsRule.subject(found.aggregates)
+      val shared = decide(subject, found.workload, found.aggregates).flatMap(keepingShuffles(_, found.aggregates))
+      shared.flatMap(s => build(s, all(s.workload.base))).foreach { plans =>
+        found.aggregates.indices.foreach { i =>
+          val plan = found.finish(i)(plans(i))
+          plan.copyTagsFrom(found.aggregates(i))
+          replaced.put(found.aggregates(i), plan)
+        }
+      }
+    }
+  }
+
+  private def isWithinReplaced(a: LogicalPlan): Boolean =
+    replaced.keySet.asScala.exists(r => r.exists(_ eq a))
+
+  /** One walk from the root down, so that a union is tried before the aggregates in its branches. */
+  private def plan(
+      operator: LogicalPlan,
+      limitAbove: Option[Int] = None,
+      filterAbove: Option[Expression] = None
+  ): LogicalPlan =
+    if (!Admission.concerns(operator)) operator
+    else if (replaced.containsKey(operator)) replaced.get(operator)
+    else if (tried.containsKey(operator)) children(operator)
+    else operator match {
+      case union: DecidedUnion => planned(union)
+      case _ =>
+        Shape.of(operator, limitAbove).flatMap(left(_, limitAbove)).flatMap(candidate(_, limitAbove, filterAbove))
+          .flatMap(c => share(c)).getOrElse(children(operator))
+    }
+
+  /** A union without the branches that were shared with others before; nothing, if that leaves it one. */
+  private def left(shape: Shape, limitAbove: Option[Int]): Option[Shape] = shape match {
+    case Shape.UnionOf(union, aggregating) =>
+      val others = aggregating.filterNot { i =>
+        UnionDetector.aggregateOf(union.children(i), limitAbove).exists(replaced.containsKey)
+      }
+      Option.when(others.size == aggregating.size || others.size > 1)(Shape.UnionOf(union, others))
+    case other => Some(other)
+  }
+
+  private def limitOf(operator: LogicalPlan): Option[Int] = operator match {
+    case LocalLimit(IntegerLiteral(n), _) => Some(n)
+    case _ => None
+  }
+
+  private def children(operator: LogicalPlan): LogicalPlan = {
+    val filter = operator match {
+      case Filter(condition, _) => Some(condition)
+      case _ => None
+    }
+    operator.mapChildren(plan(_, limitOf(operator), filter))
+  }
+
+  private def candidate(shape: Shape, limitAbove: Option[Int], filterAbove: Option[Expression]): Option[Candidate] =
+    admitted(shape, limitAbove, filterAbove) match {
+      case Right(candidate) => Some(candidate)
+      case Left(reason) =>
+        findings += Finding(Declined(PhantomsRule.subject(shape.operator), reason), Seq(shape.operator))
+        None
+    }
+
+  private def admitted(
+      shape: Shape,
+      limitAbove: Option[Int],
+      filterAbove: Option[Expression]
+  ): Either[DeclineReason, Candidate] = for {
+    _ <- Admission.operator(shape, settings).toLeft(())
+    candidate <- Detector.candidate(shape, limitAbove, filterAbove)
+    _ <- Option.when(isSubquery)(candidate).flatMap(Admission.subquery).toLeft(())
+  } yield candidate
+
+  /** What is shared of an operator, by its workloads, if anything is. */
+  private def decided(candidate: Candidate): Option[IndexedSeq[Option[Shared]]] = {
+    val subject = PhantomsRule.subject(candidate.operator)
+    val found = candidate.workloads.zipWithIndex.map { case (workload, i) =>
+      decide(subject, workload, candidate.partOf(i).map(UnionCandidate.aggregateIn))
+    }
+    findings ++= candidate.leftOut.map(l => Finding(Declined(s"a part of $subject", l.reason), l.operators))
+    val replaced = found.indices.filter(found(_).isDefined).flatMap(candidate.partOf)
+    val kept = found.map(_.flatMap(keepingShuffles(_, replaced)))
+    Option.when(kept.exists(_.isDefined))(kept)
+  }
+
+  private def share(candidate: Candidate): Option[LogicalPlan] = decided(candidate).flatMap { shared =>
+    assembled(candidate, shared.map(_.flatMap(s => build(s, all(s.workload.base)))))
+  }
+
+  private def planned(union: DecidedUnion): LogicalPlan = {
+    val plans = union.inputs.map(_.flatMap { case (shared, input) => build(shared, plan(input)) })
+    assembled(union.candidate, plans).getOrElse(children(union.candidate.operator))
+  }
+
+  private def assembled(
+      candidate: Candidate,
+      plans: IndexedSeq[Option[IndexedSeq[LogicalPlan]]]
+  ): Option[LogicalPlan] =
+    Option.when(plans.exists(_.isDefined)) {
+      val result = candidate.assemble(plans.map(_.map(_.head)), plan(_))
+      result.copyTagsFrom(candidate.operator)
+      result
+    }
+
+  private def decide(subject: String, workload: Workload, operators: Seq[LogicalPlan]): Option[Shared] =
+    sharing.decide(session, subject, workload, settings) match {
+      case shared: Shared =>
+        operatorsOf.put(shared, operators)
+        Some(shared)
+      case declined: Declined =>
+        findings += Finding(declined, operators, Some(workload))
+        None
+    }
+
+  /** None where plain Spark shuffles less for what stands below, as others read the same. */
+  private def keepingShuffles(shared: Shared, replaced: Seq[LogicalPlan]): Option[Shared] = {
+    val isMore = Shuffles.moreWith(root, replaced, shared.workload.base)
+    if (isMore)
+      findings += Finding(Declined(shared.subject, DifferentInputs), operatorsOf.get(shared), Some(shared.workload))
+    Option.when(!isMore)(shared)
+  }
+
+  /**
+   * A plan for each consumer.
+   *
+   * @param input statistics describe the input as the user wrote it; only now may it be rewritten itself
+   */
+  private def build(shared: Shared, input: => LogicalPlan): Option[IndexedSeq[LogicalPlan]] = {
+    val rewritten = shared.workload.copy(base = input)
+    val operators = operatorsOf.get(shared)
+    sharing.build(rewritten, shared.problem, shared.configuration, shared.notation) match {
+      case Right(built) =>
+        findings += Finding(shared, operators, Some(shared.workload))
+        Some(built)
+      case Left(reason) =>
+        findings += Finding(Declined(shared.subject, reason), operators, Some(shared.workload))
+        None
+    }
+  }
+}
+
+private object Visit {
+
+  /** Some operators, by themselves: equal ones may stand in other places. */
+  private final class Same(operators: Seq[LogicalPlan]) {
+    def contains(operator: LogicalPlan): Boolean = operators.exists(_ eq operator)
+  }
+
+  /**
+   * What comes before a union.
+   *
+   * @param hides whether an operator may be shared itself, with all that stands below
+   * @param shares whether an Aggregate may be shared with others, apart from a union that it is a branch of
+   */
+  private final case class Outer(hides: LogicalPlan => Boolean, shares: LogicalPlan => Boolean)
+}
