@@ -5,6 +5,7 @@ import io.phantoms.spark.detect.Workload
 import io.phantoms.spark.physical.SharedExchange
 import io.phantoms.spark.stats.StatisticsProvider
 
+import org.apache.spark.sql.catalyst.expressions.ExprId
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Subquery}
 
 /**
@@ -31,6 +32,7 @@ final class Explained(val placed: Seq[Placed], outlines: => Seq[Outline]) {
 
 object Explained {
   private val MostGroupings = 12
+  private val Here = "   <-- here"
 
   /** A reason that keeps any query from being looked at. */
   def unseen(d: Declined): Explained =
@@ -39,7 +41,7 @@ object Explained {
   def apply(visits: Seq[Visited]): Explained = {
     val once = visits.foldLeft(Vector.empty[Visited])((kept, v) => if (isRepeated(kept, v)) kept else kept :+ v)
     val (ofSubqueries, ofQueries) = once.partition(_.plan.isInstanceOf[Subquery])
-    val ordered = ofQueries ++ ofSubqueries
+    val ordered = ofQueries ++ ofSubqueries.filterNot(isShared(ofQueries))
     val workloads = ordered.flatMap(_.findings).filter(_.workload.nonEmpty)
     def number(f: Finding): Option[Int] = Some(workloads.indexWhere(_ eq f) + 1).filter(_ > 0)
     val placed = for (visit <- ordered; f <- visit.findings)
@@ -50,6 +52,16 @@ object Explained {
       )
     val (shared, declined) = placed.partition(_.decision.isInstanceOf[Shared])
     new Explained(shared ++ declined.distinctBy(_.decision), ordered.flatMap(new Verdicts(_, number).trees))
+  }
+
+  /** What a subquery has nothing to share by itself, and shares with the query, which is looked at later. */
+  private def isShared(queries: Seq[Visited])(subquery: Visited): Boolean = {
+    // By what it puts out: the rest of the optimizer has been there meanwhile.
+    def ids(p: LogicalPlan): Seq[ExprId] = p.output.map(_.exprId)
+    val shared = queries.flatMap(_.findings).filter(_.decision.isInstanceOf[Shared]).flatMap(_.operators).map(ids).toSet
+    subquery.findings.nonEmpty && subquery.findings.forall { f =>
+      f.decision.isInstanceOf[Declined] && f.operators.forall(o => shared(ids(o)))
+    }
   }
 
   /** Spark may run a rule a second time to see that it changes nothing more: what was declined is declined again. */
@@ -70,13 +82,12 @@ object Explained {
   private def path(plan: LogicalPlan, operators: Seq[LogicalPlan]): String = {
     val marked = operators.flatMap(Place.of(plan, _))
     def isMarked(p: LogicalPlan): Boolean = marked.exists(_ eq p)
-    val outlines =
-      if (marked.isEmpty) operators.map(o => Outline(Outline.title(o)))
-      else
-        Outline.of(plan) { p =>
-          if (isMarked(p)) Some(Outline(s"${Outline.title(p)}   <-- here"))
-          else Option.when(p.exists(isMarked))(Outline(Outline.title(p)))
-        }
-    outlines.map(_.text).mkString("\n")
+    val outlines = Outline.of(plan) { p =>
+      if (isMarked(p)) Some(Outline(s"${Outline.title(p)}$Here"))
+      else Option.when(p.exists(isMarked))(Outline(Outline.title(p)))
+    }
+    // In a subquery, or in an input of shared aggregates in another form.
+    val moved = operators.filter(Place.of(plan, _).isEmpty).map(o => Outline(s"${Outline.title(o)}$Here"))
+    (outlines ++ moved).map(_.text).mkString("\n")
   }
 }

@@ -19,14 +19,16 @@ private[explain] final class Verdicts(visit: Visited, number: Finding => Option[
   // A reason is told in full where it is met first.
   private val told = mutable.Set.empty[(DeclineReason, Option[Int])]
 
-  /** One, and one more for each operator that shared aggregates are computed from in a form of their own. */
+  /** One, and one more for each operator that stands in a subquery, or in an input of shared aggregates in another form. */
   def trees: Seq[Outline] = {
     val own = Outline.of(visit.plan) {
       case p if isShown(p) => Some(Outline(Outline.title(p), notes(p)))
       case _ => None
     }
-    val moved = places.collect { case (f, Nil) => f }
-      .map(f => Outline(f.operators.map(Outline.title).mkString(", "), verdict(f)))
+    val moved = for {
+      f <- visit.findings
+      operator <- f.operators if Place.of(visit.plan, operator).isEmpty
+    } yield Outline(Outline.title(operator), verdict(f))
     own ++ moved
   }
 
