@@ -1,5 +1,7 @@
 package io.phantoms.spark.detect
 
+import io.phantoms.spark.physical.Verified
+
 import org.apache.spark.sql.catalyst.expressions.{Alias, Expression, IntegerLiteral}
 import org.apache.spark.sql.catalyst.planning.PhysicalAggregation
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LocalLimit, LogicalPlan, Union}
@@ -135,6 +137,7 @@ object ScatteredAggregates {
             of(aggregate, filterAbove = filter, branchOf = Some(u))
           case (child, _) => aggregates(child, None, mayTake)
         }
+      case _: Verified => Nil
       case a: Aggregate => of(a)
       case Filter(condition, a: Aggregate) => of(a, filterAbove = Some(condition))
       case LocalLimit(IntegerLiteral(n), child) => aggregates(child, Some(n), mayTake)

@@ -19,6 +19,7 @@ import io.phantoms.spark.detect.{
   Workload
 }
 import io.phantoms.spark.keep.Kept
+import io.phantoms.spark.physical.Verified
 import io.phantoms.spark.shims.{BuildInfo, Cancelled}
 
 import org.apache.spark.sql.SparkSession
@@ -79,8 +80,7 @@ final class PhantomsRule(
           case Some(reason) =>
             if (plan.isStreaming) Verifying.ignored(settings).foreach(text => warnOnce(text, text))
             leave(plan, reason)
-          // A plan that is optimised once more: plain Spark's part of it is to stay that.
-          case None if !Admission.concerns(plan) || Verifying.isIn(plan) => plan
+          case None if !Admission.concerns(plan) => plan
           case None => guarded(plan, settings)
         }
     }
@@ -140,7 +140,8 @@ final class PhantomsRule(
         limitAbove: Option[Int] = None,
         filterAbove: Option[Expression] = None
     ): LogicalPlan =
-      if (!Admission.concerns(operator)) operator
+      // What is verified was found before, in a subquery or when this plan was optimised: plain Spark's part is to stay.
+      if (!Admission.concerns(operator) || operator.isInstanceOf[Verified]) operator
       else if (replaced.containsKey(operator)) {
         val by = replaced.get(operator)
         verifying(operator, by.plans.head, filterAbove, by.notation)
