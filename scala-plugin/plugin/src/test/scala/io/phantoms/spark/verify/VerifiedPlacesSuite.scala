@@ -101,18 +101,18 @@ class VerifiedPlacesSuite extends AnyFunSuite with VerifyingSession {
     var sharedBatches = 0
     verifying {
       val said = warnings {
-      val query = input.toDF().writeStream.foreachBatch { (batch: org.apache.spark.sql.DataFrame, _: Long) =>
-        batch.createOrReplaceTempView("batch")
-        val df = batch.sparkSession.sql(
-          "select value % 2 a, value % 3 b, count(*) from batch group by grouping sets ((value % 2, value % 3), (value % 2))"
-        ).asInstanceOf[DataFrame]
-        df.collect()
-        if (isShared(df)) sharedBatches += 1
-        if (isVerified(df)) verifiedBatches += 1
-        ()
-      }.start()
-      try query.processAllAvailable()
-      finally query.stop()
+        val query = input.toDF().writeStream.foreachBatch { (batch: org.apache.spark.sql.DataFrame, _: Long) =>
+          batch.createOrReplaceTempView("batch")
+          val df = batch.sparkSession.sql(
+            "select value % 2 a, value % 3 b, count(*) from batch group by grouping sets ((value % 2, value % 3), (value % 2))"
+          ).asInstanceOf[DataFrame]
+          df.collect()
+          if (isShared(df)) sharedBatches += 1
+          if (isVerified(df)) verifiedBatches += 1
+          ()
+        }.start()
+        try query.processAllAvailable()
+        finally query.stop()
       }
       assert(only(said.filter(_.contains("spark.phantoms.verify is ignored for streams"))).nonEmpty)
       assert(sharedBatches == 1 && verifiedBatches == 0 && compared().isEmpty)

@@ -164,6 +164,26 @@ class VerifySuite extends AnyFunSuite with VerifyingSession {
     }
   }
 
+  test("how closely columns are compared") {
+    import ColumnForm._
+    def forms(sql: String): Either[String, Seq[ColumnForm]] =
+      plain(Comparability.of(spark.sql(sql).queryExecution.optimizedPlan)).map(_.map(_.form))
+    def refused(sql: String): String = forms(sql).left.getOrElse("compared")
+    val sum = "sum(v / 7.0D)"
+    assert(forms("select k, count(*), sum(v), max(s) from flows group by k") == Right(Seq.fill(4)(Exact)))
+    assert(forms(s"select $sum, avg(v), stddev(v), cast($sum as string) from flows") ==
+      Right(Seq(Rounded, Rounded, Rounded, LeftOut)))
+    assert(forms("select max(v / 7.0D), max_by(s, v), min(k) from flows") == Right(Seq(Signless, LeftOut, Exact)))
+    assert(forms("select k, row_number() over (partition by k order by v) a, rank() over (partition by k order by v) b " +
+      "from flows") == Right(Seq(Exact, LeftOut, Exact)))
+    val below = "select k, sum(v) from flows where v < (select avg(v) from flows) group by k"
+    assert(forms(below) == Right(Seq(Exact, Exact)))
+    assert(refused(below.replace("v <", "v =")).contains("a condition depends on the order"))
+    assert(refused(s"select x, count(*) from (select k, $sum x from flows group by k) group by x").contains("groups by"))
+    assert(refused("select k, count(*) from (select * from flows limit 5) group by k").contains("Limit"))
+    assert(refused("select k, count(*) from flows where rand() < 0.5 group by k").contains("not deterministic"))
+  }
+
   test("sample: a part of the plans, and none of those that are only explained") {
     verifying(withConf(PhantomsConf.Verify.key -> "sample", PhantomsConf.VerifyFraction.key -> "0.5") {
       def drawn(): Boolean = isVerified(spark.sql(union))
