@@ -28,10 +28,10 @@ def last_execution(spark: SparkSession) -> dict[str, Any] | None:
     dict or None
         ``execution_id``, Spark's number of the query (None outside of one), and ``operators``, from the input on: each
         with ``operator`` (``PhantomsLfta``, ``PhantomsTier``, ``PhantomsMerge`` or ``PhantomsVerified``), the
-        ``configuration`` in the notation, and ``metrics``, by name as in Spark's own plan; sizes in bytes. ``verified``:
-        what came of comparing rows with plain Spark's, where ``spark.phantoms.verify`` asks for it; each with an
-        ``outcome`` (``EQUAL``, ``DIFFERENT``, ``FAILED`` or ``UNFINISHED``), the fingerprints ``plain`` and ``shared``,
-        and more, see docs/verify.md. None if no query was shared yet.
+        ``configuration`` in the notation, and ``metrics``, by name as in Spark's own plan; sizes in bytes.
+        ``verified``: what came of comparing rows with plain Spark's, where ``spark.phantoms.verify`` asks for it; each
+        with an ``outcome`` (``EQUAL``, ``DIFFERENT``, ``FAILED`` or ``UNFINISHED``), the fingerprints
+        ``plain`` and ``shared``, and more, see docs/verify.md. None if no query was shared yet.
 
     Raises
     ------

@@ -14,4 +14,8 @@ union all
 select by, count(*) from t group by by having by <> 0;
 
 -- expect: shared
+select * from (select a, b, sum(c) v from t group by rollup(a, b)) where v > 5 and a is not null;
+
+-- Of all sets one is left.
+-- expect: declined SINGLE_AGGREGATE
 select * from (select a, b, sum(c) v from t group by rollup(a, b)) where v > 5 and b is not null;

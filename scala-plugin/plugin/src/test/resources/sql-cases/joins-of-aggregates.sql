@@ -20,4 +20,5 @@ where y.v is null or y.v > 0;
 
 -- The same grouping on both sides is shuffled once by Spark itself.
 -- expect: untouched
-select x.a, y.n from (select a, count(*) n from t group by a) x join (select a, count(*) n from t group by a) y on x.a = y.a;
+select x.a, x.n, y.n from (select a, count(*) n from t group by a) x
+join (select a, count(*) n from t group by a) y on x.a = y.a;

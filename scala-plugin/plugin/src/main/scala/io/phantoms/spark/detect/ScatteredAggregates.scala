@@ -1,5 +1,6 @@
 package io.phantoms.spark.detect
 
+import io.phantoms.spark.physical.Verified
 import io.phantoms.spark.shims.MergedSubplans
 
 import org.apache.spark.sql.catalyst.expressions.{Expression, IntegerLiteral}
@@ -151,6 +152,7 @@ object ScatteredAggregates {
             of(aggregate, filterAbove = filter, branchOf = Some(u))
           case (child, _) => aggregates(child, None, mayTake)
         }
+      case _: Verified => Nil
       case a: Aggregate => of(a)
       case Filter(condition, a: Aggregate) => of(a, filterAbove = Some(condition))
       case LocalLimit(IntegerLiteral(n), child) => aggregates(child, Some(n), mayTake)

@@ -1,5 +1,7 @@
 package io.phantoms.spark.detect
 
+import io.phantoms.spark.physical.Verified
+
 import org.apache.spark.sql.catalyst.expressions.{Exists, ListQuery, ScalarSubquery, SubqueryExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, RowLevelWrite}
 import org.apache.spark.sql.catalyst.trees.TreePattern.{OUTER_REFERENCE, PLAN_EXPRESSION}
@@ -12,7 +14,7 @@ object Subqueries {
 
   /** Plans of all below an operator, and of those that are in them. */
   def in(operator: LogicalPlan): Seq[LogicalPlan] =
-    if (!operator.containsPattern(PLAN_EXPRESSION)) Nil
+    if (!operator.containsPattern(PLAN_EXPRESSION) || operator.isInstanceOf[Verified]) Nil
     else {
       // The condition of a row-level operation is rewritten by rules of its own.
       val own = if (operator.isInstanceOf[RowLevelWrite]) Nil

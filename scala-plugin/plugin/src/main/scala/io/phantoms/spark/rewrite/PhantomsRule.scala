@@ -9,6 +9,7 @@ import io.phantoms.spark.decide.{Admission, DecisionRecorder, Declined, Finding,
 import io.phantoms.spark.detect.{DeclineReason, ScatteredAggregates}
 import io.phantoms.spark.detect.DeclineReason._
 import io.phantoms.spark.keep.Kept
+import io.phantoms.spark.physical.Verified
 import io.phantoms.spark.shims.{BuildInfo, Cancelled}
 
 import org.apache.spark.sql.SparkSession
@@ -69,14 +70,10 @@ final class PhantomsRule(
           case Some(reason) =>
             if (plan.isStreaming) Verifying.ignored(settings).foreach(text => warnOnce(text, text))
             leave(plan, reason)
-          case None if !Admission.concerns(plan) || isVisited(plan) => plan
+          case None if !Admission.concerns(plan) || plan.getTagValue(PhantomsRule.VisitedTag).isDefined => plan
           case None => guarded(plan, settings)
         }
     }
-
-  /** A plan that is optimised once more: plain Spark's part of it is to stay that. */
-  private def isVisited(plan: LogicalPlan): Boolean =
-    plan.getTagValue(PhantomsRule.VisitedTag).isDefined || Verifying.isIn(plan)
 
   /** A bug of ours is no reason for a query to fail. */
   private def guarded(plan: LogicalPlan, settings: PhantomsSettings): LogicalPlan = {

@@ -90,8 +90,6 @@ private[rewrite] object Verifying {
   private val StreamId = "sql.streaming.queryId"
   private val MostText = 4000
 
-  def isIn(plan: LogicalPlan): Boolean = plan.exists(_.isInstanceOf[Verified])
-
   /** What is to be said where a stream is to be verified. */
   def ignored(settings: PhantomsSettings): Option[String] = Option.when(settings.verify.isOn)(
     s"${PhantomsConf.Verify.key} is ignored for streams: their input may not be read twice"

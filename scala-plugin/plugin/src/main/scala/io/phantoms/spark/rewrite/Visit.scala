@@ -61,6 +61,9 @@ private[rewrite] final class Visit(
     if (replaced.isEmpty) visited else subqueries(visited)
   }
 
+  /** What is verified was found before, in a subquery or when this plan was optimised: plain Spark's part is to stay. */
+  private def isLeft(plan: LogicalPlan): Boolean = !Admission.concerns(plan) || plan.isInstanceOf[Verified]
+
   /** A plan in whose subqueries what is shared stands in its place. */
   private def subqueries(plan: LogicalPlan): LogicalPlan =
     if (!plan.containsPattern(TreePattern.PLAN_EXPRESSION)) plan
@@ -70,7 +73,7 @@ private[rewrite] final class Visit(
     }
 
   private def inSubquery(plan: LogicalPlan, filterAbove: Option[Expression]): LogicalPlan =
-    if (!Admission.concerns(plan)) plan
+    if (isLeft(plan)) plan
     else if (replaced.containsKey(plan)) verified(plan, replaced.get(plan), filterAbove)
     else plan.mapChildren(inSubquery(_, filterOf(plan)))
 
@@ -111,7 +114,7 @@ private[rewrite] final class Visit(
    * @param limitAbove a limit on rows that stands directly above
    */
   private def unions(operator: LogicalPlan, outer: Outer, limitAbove: Option[Int]): LogicalPlan =
-    if (!Admission.concerns(operator) || outer.hides(operator)) operator
+    if (isLeft(operator) || outer.hides(operator)) operator
     else Shape.of(operator, limitAbove) match {
       case None => operator.mapChildren(unions(_, outer, limitOf(operator)))
       case Some(Shape.UnionOf(union, _)) if branchesOf(union, limitAbove).exists(outer.shares) =>
@@ -165,7 +168,7 @@ private[rewrite] final class Visit(
       limitAbove: Option[Int] = None,
       filterAbove: Option[Expression] = None
   ): LogicalPlan =
-    if (!Admission.concerns(operator)) operator
+    if (isLeft(operator)) operator
     else if (replaced.containsKey(operator)) verified(operator, replaced.get(operator), filterAbove)
     else if (tried.containsKey(operator)) children(operator)
     else operator match {

@@ -45,11 +45,13 @@ object ValueHash {
             XXH64.hashLong(java.lang.Double.doubleToLongBits(if (signless && value == 0.0) 0.0 else value), seed)
           }
         case d: PhysicalDecimalType if d.precision <= Decimal.MAX_LONG_DIGITS =>
-          hash((r, i, seed) => XXH64.hashLong(r.getDecimal(i, d.precision, d.scale).toUnscaledLong, seed))
-        case d: PhysicalDecimalType => hash { (r, i, seed) =>
-            val unscaled = r.getDecimal(i, d.precision, d.scale).toJavaBigDecimal.unscaledValue
-            bytes(unscaled.toByteArray, seed)
-          }
+          val (precision, scale) = (d.precision, d.scale)
+          hash((r, i, seed) => XXH64.hashLong(r.getDecimal(i, precision, scale).toUnscaledLong, seed))
+        case d: PhysicalDecimalType =>
+          val (precision, scale) = (d.precision, d.scale)
+          hash((r, i, seed) =>
+            bytes(r.getDecimal(i, precision, scale).toJavaBigDecimal.unscaledValue.toByteArray, seed)
+          )
         case s: PhysicalStringType if isBinary(s.collationId) =>
           hash((r, i, seed) => string(r.getUTF8String(i), seed))
         case s: PhysicalStringType =>

@@ -4,6 +4,7 @@ import java.util.concurrent.ConcurrentLinkedQueue
 
 import scala.jdk.CollectionConverters._
 
+import io.phantoms.spark.Turns
 import io.phantoms.spark.conf.PhantomsConf
 import io.phantoms.spark.verify.{ListenerBus, Verification}
 
@@ -30,7 +31,7 @@ final class HeardVerifications extends SparkListener {
 /** Traps whose plans are verified while they run: no right answer may be taken for a wrong one. */
 trait VerifiedTraps extends TestsTakeTurns with TrapTables {
   private val heard = new HeardVerifications
-  protected var compared = 0
+  private var compared = 0
 
   override protected def createTables(): Unit = {
     super.createTables()
@@ -38,8 +39,10 @@ trait VerifiedTraps extends TestsTakeTurns with TrapTables {
   }
 
   override def afterAll(): Unit =
-    try spark.sparkContext.removeSparkListener(heard)
-    finally super.afterAll()
+    try {
+      spark.sparkContext.removeSparkListener(heard)
+      val _ = assert(!Turns.full || compared >= 20, "hardly anything was compared")
+    } finally super.afterAll()
 
   override protected def turns: IndexedSeq[Seq[Variant]] = IndexedSeq("true", "false").map { adaptive =>
     Seq(
@@ -59,20 +62,38 @@ trait VerifiedTraps extends TestsTakeTurns with TrapTables {
   }
 }
 
-/** Of a few dozen traps of every kind one runs with each commit. */
+/** With each commit one of these suites has its turn, and of its traps one of sixteen. */
 trait OneOfMany extends SharesTests {
-  override protected def place: Int = 0
+
+  /** Which of the suites this one is. */
+  protected def kind: Int
+
+  private val isTurn = Math.floorMod(Turns.seed, OneOfMany.Suites.toLong) == kind
+  override protected def place: Int = if (isTurn) 0 else -1
   override protected def places: Int = 16
 }
 
-class VerifiedSetsAndUnionsSuite extends VerifiedTraps with OneOfMany with GroupingSetTraps with UnionTraps
+object OneOfMany {
+  val Suites = 5
+}
 
-class VerifiedPredicatesSuite extends VerifiedTraps with OneOfMany with PredicateTraps with ShardTraps with MaskTraps
+class VerifiedSetsAndUnionsSuite extends VerifiedTraps with OneOfMany with GroupingSetTraps with UnionTraps {
+  override protected def kind: Int = 0
+}
 
-class VerifiedScatteredSuite extends VerifiedTraps with OneOfMany with ScatteredTraps with WindowTraps
+class VerifiedPredicatesSuite extends VerifiedTraps with OneOfMany with PredicateTraps with ShardTraps with MaskTraps {
+  override protected def kind: Int = 1
+}
 
-class VerifiedDistinctsSuite extends VerifiedTraps with OneOfMany with DistinctTraps with DistinctCountTraps
+class VerifiedScatteredSuite extends VerifiedTraps with OneOfMany with ScatteredTraps with WindowTraps {
+  override protected def kind: Int = 2
+}
+
+class VerifiedDistinctsSuite extends VerifiedTraps with OneOfMany with DistinctTraps with DistinctCountTraps {
+  override protected def kind: Int = 3
+}
 
 class VerifiedAggregatesSuite extends VerifiedTraps with OneOfMany with AggregateTraps {
-  override protected def places: Int = 40
+  override protected def kind: Int = 4
+  override protected def places: Int = 32
 }

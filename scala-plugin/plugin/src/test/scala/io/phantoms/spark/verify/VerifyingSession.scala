@@ -1,5 +1,7 @@
 package io.phantoms.spark.verify
 
+import scala.jdk.CollectionConverters._
+
 import io.phantoms.spark.PhantomsExtensions
 import io.phantoms.spark.conf.{PhantomsConf, PhantomsSettings}
 import io.phantoms.spark.detect.{DeclineReason, Workload}
@@ -8,6 +10,10 @@ import io.phantoms.spark.model.{Choice, Configuration, Problem}
 import io.phantoms.spark.oracle.{HeardVerifications, OtherChoices}
 import io.phantoms.spark.rewrite.Sharing
 
+import org.apache.logging.log4j.{Level, LogManager}
+import org.apache.logging.log4j.core.LogEvent
+import org.apache.logging.log4j.core.appender.AbstractAppender
+import org.apache.logging.log4j.core.config.Property
 import org.apache.spark.sql.{Row, SparkSession, SparkSessionExtensions}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
@@ -112,5 +118,25 @@ trait VerifyingSession extends PluginSession { this: Suite =>
     assert(found.nonEmpty && found.forall(_.agrees), found.map(_.warning))
     assert(found.map(_.plainRows).sum == rows.size)
     ()
+  }
+
+  protected def only[T](found: Seq[T]): T = {
+    assert(found.size == 1, found)
+    found.head
+  }
+
+  /** What the plugin warns of meanwhile. */
+  protected def warnings(body: => Any): Seq[String] = {
+    val seen = new java.util.concurrent.ConcurrentLinkedQueue[String]
+    val appender = new AbstractAppender("verify", null, null, true, Property.EMPTY_ARRAY) {
+      override def append(event: LogEvent): Unit =
+        if (event.getLevel == Level.WARN) { val _ = seen.add(event.getMessage.getFormattedMessage) }
+    }
+    appender.start()
+    val logger = LogManager.getRootLogger.asInstanceOf[org.apache.logging.log4j.core.Logger]
+    logger.addAppender(appender)
+    try { val _ = body }
+    finally logger.removeAppender(appender)
+    seen.asScala.toSeq.filter(_.startsWith("spark-phantoms"))
   }
 }
