@@ -9,7 +9,6 @@ import io.phantoms.spark.decide.{Admission, DecisionRecorder, Declined, Finding,
 import io.phantoms.spark.detect.{DeclineReason, ScatteredAggregates}
 import io.phantoms.spark.detect.DeclineReason._
 import io.phantoms.spark.keep.Kept
-import io.phantoms.spark.physical.Verified
 import io.phantoms.spark.shims.{BuildInfo, Cancelled}
 
 import org.apache.spark.sql.SparkSession
