@@ -137,6 +137,6 @@ trait VerifyingSession extends PluginSession { this: Suite =>
     logger.addAppender(appender)
     try { val _ = body }
     finally logger.removeAppender(appender)
-    seen.asScala.toSeq.filter(_.startsWith("spark-phantoms"))
+    seen.asScala.toSeq.filter(_.matches("(?s)spark[.-]phantoms.*"))
   }
 }
