@@ -37,7 +37,8 @@ final case class PhantomsSettings(
     sampleRows: Int,
     machine: MachineOfConstants = MachineOfConstants(),
     secondTier: Boolean = true,
-    observing: ObservingOptions = ObservingOptions.Off
+    observing: ObservingOptions = ObservingOptions.Off,
+    approximate: Boolean = true
 )
 
 /** All confs of the plugin. `docs/configuration.md` is made from this list by [[ConfDocs]]. */
@@ -161,6 +162,14 @@ object PhantomsConf {
     )
     .version(Since).booleanConf.createWithDefault(true)
 
+  val ApproximateEnabled = SQLConf.buildConf("spark.phantoms.approximate.enabled")
+    .doc(
+      "Whether percentile_approx and HLL and theta sketches are shared: functions whose result is near, and another one in " +
+        "another order of rows, in plain Spark as here. When shared they keep their bounds of error. approx_count_distinct " +
+        "gives the very same result, and is shared at any rate."
+    )
+    .version(Since).booleanConf.createWithDefault(true)
+
   val SampleEnabled = SQLConf.buildConf("spark.phantoms.stats.sample.enabled")
     .doc("Whether a bounded sample of an input may be read while planning, to estimate rows and groups.")
     .version(Since).booleanConf.createWithDefault(true)
@@ -236,6 +245,7 @@ object PhantomsConf {
     WindowsEnabled,
     PredicatesEnabled,
     DistinctEnabled,
+    ApproximateEnabled,
     SampleEnabled,
     SampleRows,
     ObserveStats,
@@ -277,7 +287,8 @@ object PhantomsConf {
         value(ObserveStats.key, conf.getConf(ObserveStats), true),
         value(StatsPath.key, conf.getConf(StatsPath), ""),
         value(ObserveMinGain.key, conf.getConf(ObserveMinGain), ObservingOptions.MinGain)
-      )
+      ),
+      approximate = value(ApproximateEnabled.key, conf.getConf(ApproximateEnabled), true)
     )
   }
 

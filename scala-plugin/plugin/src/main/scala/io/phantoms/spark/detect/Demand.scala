@@ -32,7 +32,10 @@ private[detect] object Demand {
         of(inner, None).map(d => d.copy(finish = plan => project.copy(child = d.finish(plan))))
       case None => Left(UnsupportedShape("Python functions of results that Spark does not compute apart"))
     }
-    else if (Distincts.isIn(aggregate)) Distincts.of(aggregate)
+    else if (InterpretedResults.isIn(aggregate)) {
+      val (inner, project) = InterpretedResults.apart(aggregate)
+      of(inner, None).map(d => d.copy(finish = plan => project.copy(child = d.finish(plan))))
+    } else if (Distincts.isIn(aggregate)) Distincts.of(aggregate)
     else
       AggregateNormalizer.branches(aggregate).map { branches =>
         // A Python function is asked of rows that are complete.
@@ -41,5 +44,6 @@ private[detect] object Demand {
       }
 
   /** Whether the results of its groupBys are its own, so that those of a union's branches can be put out together. */
-  def isPlain(aggregate: Aggregate): Boolean = !Distincts.isIn(aggregate) && !PythonResults.isIn(aggregate)
+  def isPlain(aggregate: Aggregate): Boolean =
+    !Distincts.isIn(aggregate) && !PythonResults.isIn(aggregate) && !InterpretedResults.isIn(aggregate)
 }

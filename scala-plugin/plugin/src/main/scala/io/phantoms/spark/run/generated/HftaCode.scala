@@ -22,7 +22,8 @@ final class HftaCode(spec: SharedSpec) {
     spec.relations.indices.filter(r => spec.relations(r).derived || spec.relations(r).ship.isDefined)
 
   /** Relations with dictionary ids. Derived ones too: what did not fit into memory is read back as blocks. */
-  private val remaps = complete.filter(records(_).dictionaryFields.nonEmpty)
+  private val remaps =
+    complete.filter(r => records(r).dictionaryFields.nonEmpty || spec.layouts(r).objectPlaces.nonEmpty)
 
   /** Relations that are shipped again. */
   private val reshipped = complete.filter(r => spec.relations(r).derived && spec.relations(r).ship.isDefined)
@@ -94,14 +95,16 @@ final class HftaCode(spec: SharedSpec) {
    *
    * @param prepare called for record `i` of the batch, at `a` of `s`; answers its hash
    * @param from where the batch's records, in the layout of relation `r`, lie then, and the first one's offset
+   * @param before what is done before each batch
    */
-  private def batches(r: Int, source: Int, prepare: String, from: (String, String)): String = {
+  private def batches(r: Int, source: Int, prepare: String, from: (String, String), before: String = ""): String = {
     val (array, first) = from
     s"""
        |  final long[] hs = hashes;
        |  int k = 0;
        |  try {
        |    while (k < count) {
+       |      $before
        |      final int n = Math.min($table.BATCH, count - k);
        |      int a = k * ${spec.layouts(source).stride};
        |      final int b = $first;
@@ -167,7 +170,7 @@ final class HftaCode(spec: SharedSpec) {
        |    if ((int) (e >>> 32) == (int) h) {
        |      final long[] t = g.records;
        |      final int o = ((int) e - 1) * $stride;
-       |      if (${code.matches("t", "o")}) { hit_$r(t, o, s, a); return; }
+       |      if (${code.matches("t", "o")}) { hit_$r(t, o, s, a); ${code.freeObjects("s", "a")} return; }
        |    }
        |    p = (p + 1) & mask;
        |  }
@@ -179,12 +182,13 @@ final class HftaCode(spec: SharedSpec) {
 
   private def derive(r: Int): String = {
     val code = records(r)
+    val settle = if (spec.layouts(r).objectPlaces.isEmpty) "" else "objects.settle();"
     val parent = records(spec.relations(r).parent)
     val stride = spec.layouts(r).stride
     s"""
        |private void deriveAll_$r($table g, long[] s, int count) {
        |  final long[] y = projected($table.BATCH * $stride);
-       |  ${batches(r, spec.relations(r).parent, s"project_$r(s, a, y, i * $stride)", ("y", "0"))}
+       |  ${batches(r, spec.relations(r).parent, s"project_$r(s, a, y, i * $stride)", ("y", "0"), settle)}
        |}
        |private long[] project_$r(long[] s, int a) {
        |  final long[] y = projected($stride);
