@@ -40,7 +40,7 @@ final class MergeTask(
       headroom = TaskMemory.headroom(context)
     )
     kernel.open(memory, spec.layouts.map(_.stride).toArray, spec.relations.map(_.expectedGroups).toArray)
-    StateObjects.hold(spec, kernel)
+    StateObjects.hold(spec, kernel, memory.granted)
     val made = output(kernel)
     val merge = new Merge(spec, kernel, made, metrics)
     merge.receive(input)

@@ -11,10 +11,9 @@ private[run] object StateObjects {
   def hold(spec: SharedSpec, kernel: LftaKernel, memory: MemoryReserve): Unit =
     if (spec.hasObjects) kernel.hold(made(spec, memory))
 
-  /** The kernel has to be open. */
-  def hold(spec: SharedSpec, kernel: HftaKernel): Unit = if (spec.hasObjects) {
+  def hold(spec: SharedSpec, kernel: HftaKernel, memory: MemoryReserve): Unit = if (spec.hasObjects) {
     val places = spec.layouts.map(_.objectPlaces)
-    kernel.hold(made(spec, kernel.memory), places.map(_.map(_._2).toArray).toArray, places.map(_.map(_._1).toArray).toArray)
+    kernel.hold(made(spec, memory), places.map(_.map(_._2).toArray).toArray, places.map(_.map(_._1).toArray).toArray)
   }
 
   private def made(spec: SharedSpec, memory: MemoryReserve): GroupObjects =

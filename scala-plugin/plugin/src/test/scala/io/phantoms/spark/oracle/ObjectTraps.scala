@@ -47,6 +47,12 @@ trait ObjectTraps extends Traps { this: AnyFunSuite =>
     s"""select a, n, hll_sketch_estimate(hll_sketch_agg(a)), hll_sketch_estimate(hll_sketch_agg(b, 5)),
        |hll_sketch_estimate(hll_sketch_agg(bin, 10)) from t group by cube(a, n)""".stripMargin
   )
+  shares("estimates of sketches in branches of a union, beside keys and other results, and in conditions")(
+    """select a k, hll_sketch_estimate(hll_sketch_agg(b)) + a v, count(*) m from t group by a
+      |union all select n + 1, 1 + hll_sketch_estimate(hll_sketch_agg(b)), sum(z) from t group by n + 1
+      |having hll_sketch_estimate(hll_sketch_agg(by)) > 2 and count(*) > 1
+      |union all select null, hll_sketch_estimate(hll_sketch_agg(flag || 'x')), median(c) from t""".stripMargin
+  )
   shares("unions of HLL sketches")(
     """select k, n, hll_sketch_estimate(hll_union_agg(s)), hll_sketch_estimate(hll_union_agg(s, true)) from
       |(select a k, n, by, hll_sketch_agg(z) s from t group by a, n, by) group by cube(k, n)""".stripMargin

@@ -163,7 +163,7 @@ class KernelEqualitySuite extends EverySecondTest with RandomConfigurationSuite 
     assert(kernel.isInstanceOf[InterpretedHfta] == (mode == NO_CODEGEN))
     val strides = spec.layouts.map(_.stride)
     kernel.open(memory, strides.toArray, spec.relations.map(_ => 0L).toArray)
-    StateObjects.hold(spec, kernel)
+    StateObjects.hold(spec, kernel, Unlimited)
     var refusals = Vector.empty[Int]
     // As the task does: what no query of this merge is answered from it leaves alone.
     blocks.map(_.bytes).filter(data => spec.isReceived(BlockFormat.relation(data, 0))).foreach { data =>

@@ -74,13 +74,8 @@ public abstract class HftaKernel {
     }
   }
 
-  /** Where memory is asked for. */
-  public final MemoryReserve memory() {
-    return pool;
-  }
-
   /**
-   * For configurations with functions whose states are objects: where these are kept. To be called after {@link #open}.
+   * For configurations with functions whose states are objects: where these are kept.
    *
    * @param words by relation, words of its records that hold ids of objects
    * @param slots by relation, the buffer fields that they are
