@@ -113,7 +113,8 @@ private[spark] object FilterOrder extends PredicateHelper {
 
   /** Whether an aggregate of these functions is a hash aggregate, of objects or not, over expressions that have code. */
   private def hashes(functions: Seq[AggregateFunction]): Boolean = {
-    def ofObjects = functions.exists(_.isInstanceOf[TypedImperativeAggregate[_]]) && SQLConf.get.useObjectHashAggregation
+    def ofObjects =
+      functions.exists(_.isInstanceOf[TypedImperativeAggregate[_]]) && SQLConf.get.useObjectHashAggregation
     def ofWords = functions.forall(_.aggBufferAttributes.forall(a => UnsafeRow.isMutable(a.dataType)))
     (ofObjects || ofWords) && !functions.exists(_.children.exists(_.exists(_.isInstanceOf[CodegenFallback])))
   }

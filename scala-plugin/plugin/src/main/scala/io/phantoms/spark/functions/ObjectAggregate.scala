@@ -93,7 +93,6 @@ object ObjectAggregate {
     case c: CountMinSketchAgg =>
       val (error, confidence) = (number(c.epsExpression), number(c.confidenceExpression))
       (math.ceil(2 / error) * math.ceil(-math.log1p(-confidence) / math.log(2))).toLong
-    case h: HllSketchAgg => math.min(Typical, (1L << h.lgConfigK) / 8)
     case _ => Typical
   }
 

@@ -184,6 +184,8 @@ final case class SharedSpec(
     }
   }
 
+  def isObject(aggregate: Int): Boolean = aggregates(aggregate).function.isInstanceOf[ObjectAggregate]
+
   def hasObjects: Boolean = programs.exists(_.isDefined)
 
   /** Whether records hold ids of what lies beside the tables and grows. */

@@ -67,11 +67,13 @@ class GroupObjectsSuite extends AnyFunSuite {
             seen = seen.updated(i, seen(i) ++ seen(j)).patch(j, Nil, 1)
             all.free(live(j))
             live = live.patch(j, Nil, 1)
-          case 3 => live = live.updated(i, {
-              val read = all.read(1, all.written(live(i)).clone())
-              all.free(live(i))
-              read
-            })
+          case 3 => live = live.updated(
+              i, {
+                val read = all.read(1, all.written(live(i)).clone())
+                all.free(live(i))
+                read
+              }
+            )
           // Sketches cannot go on with rows once they are merged or read; in tables that is never asked for.
           case _ if p.isInstanceOf[Percentile] || p.isInstanceOf[CollectSet] || step < 3 =>
             val value: Any = if (random.nextInt(9) == 0) null else random.nextLong(20)
@@ -197,10 +199,20 @@ class GroupObjectsSuite extends AnyFunSuite {
   }
 
   test("constants stay with the program, inputs are those of a row, and equal calls are equal") {
-    def made(p: Double) = ObjectAggregate(new Percentile(Add(input(LongType), Literal(1L)), Literal(p), BoundReference(1, IntegerType, nullable = false)))
-    assert(made(0.2) == made(0.2) && made(0.2).aggBufferAttributes.head.exprId != made(0.2).aggBufferAttributes.head.exprId)
+    def made(p: Double) = ObjectAggregate(new Percentile(
+      Add(input(LongType), Literal(1L)),
+      Literal(p),
+      BoundReference(1, IntegerType, nullable = false)
+    ))
+    assert(
+      made(0.2) == made(0.2) && made(0.2).aggBufferAttributes.head.exprId != made(0.2).aggBufferAttributes.head.exprId
+    )
     assert(made(0.2) != made(0.3))
-    assert(made(0.2).program.children == Seq(BoundReference(0, LongType, nullable = true), Literal(0.2), BoundReference(1, IntegerType, nullable = true)))
+    assert(made(0.2).program.children == Seq(
+      BoundReference(0, LongType, nullable = true),
+      Literal(0.2),
+      BoundReference(1, IntegerType, nullable = true)
+    ))
     assert(FieldType.ofBuffer(made(0.2).aggBufferAttributes.head) == FieldType.ObjectField)
   }
 

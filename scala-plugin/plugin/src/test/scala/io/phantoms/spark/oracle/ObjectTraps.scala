@@ -40,7 +40,7 @@ trait ObjectTraps extends Traps { this: AnyFunSuite =>
   shares("percentile_approx of few values, exact, of every type")(
     // With NaN among the values, plain Spark's own sketch answers by the order of rows.
     (Seq("a", "c", "d", "abs(nanvl(x, 7D))", "nanvl(f, 7F) + 1F", "dt", "ts", "tn", "ym", "ds").flatMap(c =>
-      Seq(s"percentile_approx($c, 0.3)", s"approx_percentile($c, array(0.1D, 0.5D, 0.9D), 500)")
+      Seq(s"percentile_approx($c, 0.3)", s"approx_percentile($c, array(0.1D, 0.5D, 0.9D), 5000)")
     )).mkString("select b, flag, ", ", ", " from t group by cube(b, flag)")
   )
   shares("HLL sketches of few values, which are counted")(
@@ -50,7 +50,7 @@ trait ObjectTraps extends Traps { this: AnyFunSuite =>
   shares("estimates of sketches in branches of a union, beside keys and other results, and in conditions")(
     """select a k, hll_sketch_estimate(hll_sketch_agg(b)) + a v, count(*) m from t group by a
       |union all select n + 1, 1 + hll_sketch_estimate(hll_sketch_agg(b)), sum(z) from t group by n + 1
-      |having hll_sketch_estimate(hll_sketch_agg(by)) > 2 and count(*) > 1
+      |having hll_sketch_estimate(hll_sketch_agg(a)) > 2 and count(*) > 1
       |union all select null, hll_sketch_estimate(hll_sketch_agg(flag || 'x')), median(c) from t""".stripMargin
   )
   shares("unions of HLL sketches")(
@@ -128,6 +128,22 @@ trait ObjectTraps extends Traps { this: AnyFunSuite =>
     """select a k, median(c) v, longest(b) w from t group by a union all select 1, median(c), longest(b) from t where 1 = 0
       |union all select z, median(c), longest(b) from t group by z""".stripMargin
   )
+  shares("in a union with sliding windows, filters of their own and many conditions, none of them of an object")(
+    s"""select a k, median(c) v, longest(b) w from t group by a
+       |union all select z, median(c), longest(b) from t group by z
+       |union all select a, sum(c), max(b) from t where z > 0 group by a
+       |union all select a, count(*), min(b) from t where z > 1 group by a
+       |union all select a, sum(c), max(b) from t group by a, window(ts, '3 hours', '1 hour')
+       |union all select a, ${(0 until 9).map(i => s"sum(c) filter (where c > ${10 * i})").mkString(
+        " + "
+      )}, min(b) from t group by a"""
+      .stripMargin
+  )
+  shares("of slices and fragments that feed it")(
+    """select a, n, median(c) v, max(c) m from t group by cube(a, n)
+      |union all select a, n, sum(c), max(c) from t group by a, n, window(ts, '3 hours', '1 hour')
+      |union all select a, n, sum(c), max(c) from t group by a, n, window(ts, '4 hours', '2 hours')""".stripMargin
+  )
   shares("by several consumers")(
     """with q as (select a, n, median(c) v, longest(b) w, count(*) m from t group by cube(a, n))
       |select l.a, l.v, r.v u, l.w from q l join q r on l.a = r.a and l.n is null and r.n = 1
@@ -138,7 +154,9 @@ trait ObjectTraps extends Traps { this: AnyFunSuite =>
       |group by a, n, z) group by cube(k, n)""".stripMargin
   )
   shares("beside DISTINCT")("select a, n, median(c), count(distinct b), longest(b) from t group by cube(a, n)")
-  shares("DISTINCT itself")("select a, percentile(distinct c, 0.5), count(distinct b), sum(distinct z) from t group by a")
+  shares("DISTINCT itself")(
+    "select a, percentile(distinct c, 0.5), count(distinct b), sum(distinct z) from t group by a"
+  )
   shares("tumbling windows")(
     """select window(ts, '1 hour') w, a, median(c), longest(b) from t group by grouping sets ((window(ts, '1 hour'), a), (a))"""
   )
@@ -208,7 +226,9 @@ trait ObjectTraps extends Traps { this: AnyFunSuite =>
   test("what is near is as near as it promises") {
     val (n, most) = (60000, 60013)
     val ranks = Seq(0.05, 0.5, 0.9)
-    val sql = s"""select k, j, percentile_approx(v, array(${ranks.mkString(", ")}), 50) p, hll_sketch_estimate(hll_sketch_agg(v)) h,
+    val sql = s"""select k, j, percentile_approx(v, array(${ranks.mkString(
+        ", "
+      )}), 50) p, hll_sketch_estimate(hll_sketch_agg(v)) h,
                  |theta_sketch_estimate(theta_sketch_agg(v)) t from (select id % 3 k, id % 5 j, id * 7919 % $most v
                  |from range(0, $n, 1, 3)) group by cube(k, j)""".stripMargin
     val values = (0L until n).map(i => (i % 3, i % 5, i * 7919 % most))
@@ -235,8 +255,13 @@ trait ObjectTraps extends Traps { this: AnyFunSuite =>
 
   test("approximate functions are left alone where the session asks for that") {
     withConf("spark.phantoms.approximate.enabled" -> "false") {
-      for (call <- Seq("percentile_approx(c, 0.5)", "hll_sketch_estimate(hll_sketch_agg(c))",
-          "theta_sketch_estimate(theta_sketch_agg(a))"))
+      for (
+        call <- Seq(
+          "percentile_approx(c, 0.5)",
+          "hll_sketch_estimate(hll_sketch_agg(c))",
+          "theta_sketch_estimate(theta_sketch_agg(a))"
+        )
+      )
         checkDeclinedSql(s"select n, $call from t group by cube(n, flag)", "DISABLED")
       checkSharedSql(s"select a, median(c), approx_count_distinct(b) $cube")
     }

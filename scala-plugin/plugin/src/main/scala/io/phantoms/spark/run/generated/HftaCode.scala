@@ -32,7 +32,9 @@ final class HftaCode(spec: SharedSpec) {
     val derived = complete.filter(spec.relations(_).derived)
     val combined = complete.filter(r => spec.queries.exists(q => q.relation == r && q.combines))
     val methods = complete.map(merge) ++ derived.map(derive) ++ complete.map(append) ++ complete.map(initialize) ++
-      spec.emitted.indices.map(emit) ++ remaps.map(remap) ++ complete.map(contentHash) ++ reshipped.map(shard)
+      combined.map(combine) ++ spec.emitted.indices.map(emit) ++ remaps.map(remap) ++ complete.map(
+        contentHash
+      ) ++ reshipped.map(shard)
     val body =
       s"""
          |public Object generate(Object[] references) { return new PhantomsHfta(references); }
@@ -55,7 +57,7 @@ final class HftaCode(spec: SharedSpec) {
          |    switch (child) { ${cases(derived, r => s"deriveAll_$r(g, s, count);")} }
          |  }
          |  public void combine(int relation, long[] t, int o, long[] s, int a) {
-         |    switch (relation) { ${cases(combined, r => s"hit_$r(t, o, s, a);")} }
+         |    switch (relation) { ${cases(combined, r => s"combine_$r(t, o, s, a);")} }
          |  }
          |  public void initialize(int relation, long[] t) {
          |    switch (relation) { ${cases(complete, r => s"initialize_$r(t);")} }
@@ -147,7 +149,7 @@ final class HftaCode(spec: SharedSpec) {
   /** Merges a record of the same layout: [[GroupTable]]'s probe. */
   private def merge(r: Int): String = {
     val code = records(r)
-    val parts = aggregates.merge(code, "t", "o", code, "s", "a")
+    val parts = aggregates.merge(code, "t", "o", code, "s", "a", spec.layouts(r).aggregates)
     val hit = split.calls(s"hit_$r", "long[] t, int o, long[] s, int a", "t, o, s, a", parts)
     val stride = spec.layouts(r).stride
     s"""
@@ -178,6 +180,18 @@ final class HftaCode(spec: SharedSpec) {
        |private void hit_$r(long[] t, int o, long[] s, int a) {
        |  $hit
        |}""".stripMargin
+  }
+
+  /** Copies of records have the objects of these, which are not theirs; no result that is put together is of any. */
+  private def combine(r: Int): String = {
+    val body =
+      if (spec.layouts(r).objectPlaces.isEmpty) s"hit_$r(t, o, s, a);"
+      else {
+        val functions = spec.layouts(r).aggregates.filterNot(spec.isObject)
+        val parts = aggregates.merge(records(r), "t", "o", records(r), "s", "a", functions)
+        split.calls(s"combine_$r", "long[] t, int o, long[] s, int a", "t, o, s, a", parts)
+      }
+    s"private void combine_$r(long[] t, int o, long[] s, int a) { $body }"
   }
 
   private def derive(r: Int): String = {

@@ -400,7 +400,7 @@ final class LftaCode(
     val code = records(r)
     val parent = records(spec.relations(r).parent)
     val install = code.copyBuffers("t", "o", parent, "s", "a")
-    val parts = aggregates.merge(code, "t", "o", parent, "s", "a")
+    val parts = aggregates.merge(code, "t", "o", parent, "s", "a", spec.layouts(r).aggregates)
     val hit = methods.calls(s"merge_$r", "long[] t, int o, long[] s, int a", "t, o, s, a", parts)
     s"""
        |private void feed_$r(long[] s, int a) {

@@ -80,7 +80,7 @@ final class InterpretedHfta(spec: SharedSpec) extends HftaKernel {
   }
 
   override def combine(relation: Int, t: Array[Long], o: Int, s: Array[Long], a: Int): Unit =
-    aggregates.merge(records(relation), t, o, records(relation), s, a, dictionary)
+    aggregates.combine(records(relation), t, o, s, a, dictionary)
 
   override protected def remap(relation: Int, record: Array[Long], from: Int, ids: Array[Int]): Unit =
     records(relation).rewriteIds(record, from, ids(_))
