@@ -20,7 +20,7 @@ object Eligibility {
    *
    * @param orderFree whether its result is used only in ways that do not depend on the order of elements
    */
-  def call(call: AggregateExpression, orderFree: Boolean = false): Either[DeclineReason, Unit] = {
+  def call(call: AggregateExpression, orderFree: => Boolean = false): Either[DeclineReason, Unit] = {
     val function = call.aggregateFunction
     val ordered = SharedFunction.isOrderDependent(function) || (SharedFunction.isUnordered(function) && !orderFree)
     val known = SharedFunction.of(function)

@@ -15,11 +15,10 @@ import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Project}
  */
 private[detect] object InterpretedResults {
 
-  def isIn(aggregate: Aggregate): Boolean = aggregate.aggregateExpressions.exists(isInterpreted(_, aggregate)) &&
-    aggregate.aggregateExpressions.exists(_.exists {
-      case call: AggregateExpression => ObjectAggregate.is(call.aggregateFunction)
-      case _ => false
-    })
+  def isIn(aggregate: Aggregate): Boolean = aggregate.aggregateExpressions.exists(_.exists {
+    case call: AggregateExpression => ObjectAggregate.is(call.aggregateFunction)
+    case _ => false
+  }) && aggregate.aggregateExpressions.exists(isInterpreted(_, aggregate))
 
   private def isInterpreted(e: Expression, aggregate: Aggregate): Boolean =
     !isInput(e, aggregate) && (e.isInstanceOf[CodegenFallback] || e.children.exists(isInterpreted(_, aggregate)))

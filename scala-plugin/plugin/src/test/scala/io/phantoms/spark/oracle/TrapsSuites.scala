@@ -107,25 +107,25 @@ class InterpretedDistinctCountTrapsSuite
   override protected def seeds: Seq[Long] = Seq(3L)
 }
 
-class ObjectTrapsSuite extends TrapVariants with OneOfFour with ObjectTraps {
-  override protected def place: Int = 0
-}
-
-class RandomObjectTrapsSuite extends RandomTraps with OneOfFour with ObjectTraps {
-  override protected def asChosen: Boolean = false
-  override protected def place: Int = 2
-}
-
-class InterpretedObjectTrapsSuite
-    extends OneOfFour with RandomConfigurationSuite with TrapTables with InterpretedVariants with ObjectTraps {
-  override protected def asChosen: Boolean = false
-  override protected def place: Int = 3
-  override protected def seeds: Seq[Long] = Seq(7L)
-}
-
 /** Of eight traps one runs under the chooser's configuration, and another under a random one. */
 trait OneOfEight extends SharesTests {
   override protected def places: Int = 8
+}
+
+class ObjectTrapsSuite extends TrapVariants with OneOfEight with ObjectTraps {
+  override protected def place: Int = 1
+}
+
+class RandomObjectTrapsSuite extends RandomTraps with OneOfEight with ObjectTraps {
+  override protected def asChosen: Boolean = false
+  override protected def place: Int = 4
+}
+
+class InterpretedObjectTrapsSuite
+    extends OneOfEight with RandomConfigurationSuite with TrapTables with InterpretedVariants with ObjectTraps {
+  override protected def asChosen: Boolean = false
+  override protected def place: Int = 6
+  override protected def seeds: Seq[Long] = Seq(7L)
 }
 
 class DistinctTrapsSuite extends TrapVariants with OneOfEight with DistinctTraps {
