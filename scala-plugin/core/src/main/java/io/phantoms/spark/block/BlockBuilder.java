@@ -1,5 +1,6 @@
 package io.phantoms.spark.block;
 
+import java.util.ArrayList;
 import java.util.Arrays;
 
 /**
@@ -22,6 +23,9 @@ public final class BlockBuilder {
   private int values;
   private int[] index;
   private int valueWords;
+
+  /** Values of the block that are in no dictionary: one with the task's id {@code -1 - i} is the i-th of these. */
+  private final ArrayList<byte[]> bodies = new ArrayList<>();
 
   private long[] layout;
   private int finishedWords;
@@ -106,11 +110,7 @@ public final class BlockBuilder {
       }
       p = (p + 1) & mask;
     }
-    if (values == taskIds.length) {
-      taskIds = Arrays.copyOf(taskIds, 2 * values);
-    }
-    taskIds[values++] = id;
-    valueWords += BlockFormat.valueWords(dictionary.length(id));
+    addValue(id, dictionary.length(id));
     index[p] = values;
     if (2 * values > index.length) {
       rehash(dictionary);
@@ -118,10 +118,31 @@ public final class BlockBuilder {
     return values - 1;
   }
 
+  /**
+   * The ordinal of a value that one record alone has: it is not looked for among others, and whoever reads the block gets it
+   * as it is. The array is the block's from here on.
+   */
+  public int body(byte[] value) {
+    bodies.add(value);
+    addValue(-bodies.size(), value.length);
+    return values - 1;
+  }
+
+  private void addValue(int id, int length) {
+    if (values == taskIds.length) {
+      taskIds = Arrays.copyOf(taskIds, 2 * values);
+    }
+    taskIds[values++] = id;
+    valueWords += BlockFormat.valueWords(length);
+  }
+
   private void rehash(ByteDictionary dictionary) {
     int[] wider = new int[2 * index.length];
     int mask = wider.length - 1;
     for (int v = 0; v < values; v++) {
+      if (taskIds[v] < 0) {
+        continue;
+      }
       int p = (int) (dictionary.hash(taskIds[v]) >>> 20) & mask;
       while (wider[p] != 0) {
         p = (p + 1) & mask;
@@ -176,10 +197,17 @@ public final class BlockBuilder {
     at += recordWords;
     for (int v = 0; v < values; v++) {
       int id = taskIds[v];
-      int length = dictionary.length(id);
-      BlockFormat.writeValue(done, at, dictionary.chunk(id), dictionary.offset(id), length);
-      at += BlockFormat.valueWords(length);
+      if (id < 0) {
+        byte[] body = bodies.get(-1 - id);
+        BlockFormat.writeBody(done, at, body);
+        at += BlockFormat.valueWords(body.length);
+      } else {
+        int length = dictionary.length(id);
+        BlockFormat.writeValue(done, at, dictionary.chunk(id), dictionary.offset(id), length);
+        at += BlockFormat.valueWords(length);
+      }
     }
+    bodies.clear();
     saved += plain - recordWords;
     records = 0;
     values = 0;

@@ -4,6 +4,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.Arrays;
 
 /**
  * What crosses the shuffle: dense blocks of records of one relation.
@@ -12,7 +13,7 @@ import java.nio.ByteOrder;
  * number of dictionary values (low half) and, where they are packed, of words the records take (high half, 0: not packed);
  * the records, each a fixed number of words or as {@link PackedRecords} has them; the dictionary values, each its length in bytes
  * (one word) and its bytes, padded to a word with zeros. Dictionary ids in the records are ordinals into the block's own
- * dictionary. A block is a pure function of the records added, as Spark's shuffle checksum needs.
+ * dictionary. A value of one record alone (a body) stands among them, marked in the word of its length. A block is a pure function of the records added, as Spark's shuffle checksum needs.
  *
  * <p>Blocks are written as words and read as the bytes that Spark's shuffle hands over.
  */
@@ -22,6 +23,9 @@ public final class BlockFormat {
 
   /** Words before the first record. */
   public static final int HEADER_WORDS = 2;
+
+  /** In the word of a value's length: it is a body. */
+  private static final long BODY = 1L << 62;
 
   private BlockFormat() {}
 
@@ -82,14 +86,27 @@ public final class BlockFormat {
     }
   }
 
-  /** Interns a block's dictionary; entry i of the answer is the id of the block's value i. */
+  static void writeBody(long[] data, int at, byte[] body) {
+    writeValue(data, at, body, 0, body.length);
+    data[at] |= BODY;
+  }
+
+  /** A body, which stands where {@link #readValues} says. */
+  public static byte[] readBody(byte[] data, int at) {
+    return Arrays.copyOfRange(data, at, at + (int) word(data, at - 8));
+  }
+
+  /**
+   * Interns a block's dictionary; entry i of the answer is the id of the block's value i or, if that is a body, where in
+   * {@code data} it begins.
+   */
   public static int[] readValues(byte[] data, int block, int stride, ByteDictionary dictionary) {
     int[] ids = new int[values(data, block)];
     int packed = packedWords(data, block);
     int at = block + 8 * (HEADER_WORDS + (packed > 0 ? packed : stride * records(data, block)));
     for (int i = 0; i < ids.length; i++) {
       int length = (int) word(data, at);
-      ids[i] = dictionary.intern(data, at + 8, length);
+      ids[i] = (word(data, at) & BODY) != 0 ? at + 8 : dictionary.intern(data, at + 8, length);
       at += 8 * valueWords(length);
     }
     return ids;

@@ -5,6 +5,7 @@ import java.nio.{ByteBuffer, ByteOrder}
 import scala.util.Random
 
 import io.phantoms.spark.block.SpareArrays
+import io.phantoms.spark.memory.MemoryReserve
 
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -79,6 +80,44 @@ class BlockBuilderSuite extends AnyFunSuite {
     val (made, _) = blocks(4, Array.fill(4 * 32)(Long.MinValue), packing = true)
     assert(made.map(_.length).sum <= made.size * 8 * (2 + PackedRecords.layoutWords(4)))
   }
+
+  for (packing <- Seq(false, true))
+    test(s"bodies come out as they went in, beside values of a dictionary, packing $packing") {
+      val random = new Random(14)
+      val memory = new MemoryReserve {
+        override def reserve(bytes: Long): Unit = ()
+        override def release(bytes: Long): Unit = ()
+      }
+      val (task, reader) = (new ByteDictionary(memory), new ByteDictionary(memory))
+      val builder = new BlockBuilder(5, 2, prefix, 1 << 10, packing)
+      var (added, found) = (Vector.empty[(Vector[Byte], Vector[Byte])], Vector.empty[(Vector[Byte], Vector[Byte])])
+      def finish(): Unit = {
+        val words = builder.finish(task)
+        val block = bytes(words.drop(prefix), builder.finishedWords())
+        val records = new Array[Long](2 * BlockFormat.records(block, 0))
+        BlockFormat.readRecords(block, 0, 2, records)
+        val places = BlockFormat.readValues(block, 0, 2, reader)
+        found ++= records.grouped(2).map { r =>
+          val id = places(r(0).toInt)
+          val value = reader.chunk(id).slice(reader.offset(id), reader.offset(id) + reader.length(id))
+          (value.toVector, BlockFormat.readBody(block, places(r(1).toInt)).toVector)
+        }
+      }
+      // Many different values, so that the block's index of them grows between bodies.
+      for (i <- 0 until 3000) {
+        val value = s"value ${random.nextInt(if (i < 1500) 5 else 2000)}".getBytes
+        val body = new Array[Byte](random.nextInt(40))
+        random.nextBytes(body)
+        added :+= (value.toVector -> body.toVector)
+        val full = builder.add(Array(0L, 0L), 0)
+        builder.patch(1, builder.body(body).toLong)
+        builder.patch(0, builder.localId(task.intern(value, 0, value.length), task).toLong)
+        if (full) finish()
+      }
+      if (builder.records() > 0) finish()
+      assert(found == added)
+      assert(reader.size == task.size)
+    }
 
   for (packing <- Seq(false, true); stride <- Seq(3, 8)) {
     test(s"arrays given back hold the next full blocks, packing $packing, stride $stride") {

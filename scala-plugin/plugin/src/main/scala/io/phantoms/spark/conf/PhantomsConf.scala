@@ -39,7 +39,8 @@ final case class PhantomsSettings(
     machine: MachineOfConstants = MachineOfConstants(),
     secondTier: Boolean = true,
     observing: ObservingOptions = ObservingOptions.Off,
-    verify: VerifyOptions = VerifyOptions.Off
+    verify: VerifyOptions = VerifyOptions.Off,
+    approximate: Boolean = true
 )
 
 /** All confs of the plugin. `docs/configuration.md` is made from this list by [[ConfDocs]]. */
@@ -164,6 +165,14 @@ object PhantomsConf {
     )
     .version(Since).booleanConf.createWithDefault(true)
 
+  val ApproximateEnabled = SQLConf.buildConf("spark.phantoms.approximate.enabled")
+    .doc(
+      "Whether percentile_approx and HLL and theta sketches are shared: functions whose result is near, and another one in " +
+        "another order of rows, in plain Spark as here. When shared they keep their bounds of error. approx_count_distinct " +
+        "gives the very same result, and is shared at any rate."
+    )
+    .version(Since).booleanConf.createWithDefault(true)
+
   val SampleEnabled = SQLConf.buildConf("spark.phantoms.stats.sample.enabled")
     .doc("Whether a bounded sample of an input may be read while planning, to estimate rows and groups.")
     .version(Since).booleanConf.createWithDefault(true)
@@ -246,6 +255,7 @@ object PhantomsConf {
     WindowsEnabled,
     PredicatesEnabled,
     DistinctEnabled,
+    ApproximateEnabled,
     SampleEnabled,
     SampleRows,
     ObserveStats,
@@ -293,7 +303,8 @@ object PhantomsConf {
       verify = VerifyOptions(
         value(Verify.key, conf.getConf(Verify), VerifyOptions.NoMode),
         value(VerifyFraction.key, conf.getConf(VerifyFraction), VerifyOptions.Fraction)
-      )
+      ),
+      approximate = value(ApproximateEnabled.key, conf.getConf(ApproximateEnabled), true)
     )
   }
 

@@ -62,12 +62,15 @@ object Admission {
     def readsTwice = workload.consumers.size > 1 && !ReusableInput(workload.base, SQLConf.get)
     def slides = workload.queries.exists(_.window.nonEmpty)
     def addsFloats = workload.aggregates.exists(a => SharedFunction.of(a.function).exists(_.addsFloats(a.function)))
+    def approximates =
+      workload.aggregates.exists(a => SharedFunction.of(a.function).exists(_.isApproximate(a.function)))
     val queries = workload.queries.size
     def filtered = workload.queries.exists(q => q.predicate.nonEmpty || q.fragment.nonEmpty || q.masks.nonEmpty)
     if (!settings.windows && slides) Some(Disabled(PhantomsConf.WindowsEnabled.key))
     else if (!settings.predicates && filtered) Some(Disabled(PhantomsConf.PredicatesEnabled.key))
     else if (readsTwice) Some(InputReadTwice)
     else if (settings.exactFloatingPoint && addsFloats) Some(ExactFloatingPoint)
+    else if (!settings.approximate && approximates) Some(Disabled(PhantomsConf.ApproximateEnabled.key))
     else if (queries > settings.maxQueries) Some(TooManyQueries(queries, settings.maxQueries))
     else None
   }

@@ -41,7 +41,9 @@ object AggregateNormalizer {
   private def parts(aggregate: Aggregate): Either[DeclineReason, Parts] = aggregate match {
     case PhysicalAggregation(keys, functions, results, child) =>
       if (keys.exists(isSessionWindow)) Left(SessionWindow)
-      else functions.map(Eligibility.call).collectFirst { case Left(reason) => reason } match {
+      else functions.map(f => Eligibility.call(f, OrderFree(f.resultAttribute, results))).collectFirst {
+        case Left(reason) => reason
+      } match {
         case Some(reason) => Left(reason)
         case None => Right(Parts(keys, functions, results, child))
       }

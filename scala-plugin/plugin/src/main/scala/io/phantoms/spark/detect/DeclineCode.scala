@@ -41,8 +41,9 @@ object DeclineCode {
   val UnsupportedShape: DeclineCode = DeclineCode(
     "UNSUPPORTED_SHAPE",
     "max_by, min_by of a value that may fail, which Spark evaluates for some rows only; approx_count_distinct with a " +
-      "relative standard deviation below about 0.01, of which each group takes many kilobytes; or what Spark's planner " +
-      "does not take apart",
+      "relative standard deviation below about 0.01, of which each group takes many kilobytes; a count_min_sketch of more than " +
+      "64 KiB; percentiles, sets, sketches and users' Aggregators over sliding windows or under different filters; or what " +
+      "Spark's planner does not take apart",
     "take out of the groupBy what the message names: compute it in the input or from the results"
   )
   val TooManyQueries: DeclineCode =
@@ -70,8 +71,9 @@ object DeclineCode {
   )
   val OrderDependent: DeclineCode = DeclineCode(
     "ORDER_DEPENDENT",
-    "first, last, collect_list and the like depend on the order of rows; so do corr, skewness, kurtosis, regr_slope, " +
-      "regr_intercept and regr_r2, which divide by a variance that is zero or a rounding error where all values are equal",
+    "first, last, collect_list and the like depend on the order of rows, and so does collect_set, unless only its size, " +
+      "`array_min`, `array_max`, `array_contains` or `sort_array` of it are asked for; so do corr, skewness, kurtosis, " +
+      "regr_slope, regr_intercept and regr_r2, which divide by a variance that is zero or a rounding error where all values are equal",
     "take a function whose result no order changes (min, max, min_by, max_by), or compute it in a groupBy of its own"
   )
   val Nondeterministic: DeclineCode = DeclineCode(

@@ -3,7 +3,7 @@ package io.phantoms.spark.detect
 import io.phantoms.spark.detect.DeclineReason.UnsupportedShape
 
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
-import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.trees.TreePattern.PYTHON_UDF
 
 /**
@@ -32,10 +32,11 @@ private[detect] object Demand {
         of(inner, None).map(d => d.copy(finish = plan => project.copy(child = d.finish(plan))))
       case None => Left(UnsupportedShape("Python functions of results that Spark does not compute apart"))
     }
-    else if (SubqueryResults.isIn(aggregate)) {
-      val (inner, project) = SubqueryResults.apart(aggregate)
-      of(inner, None).map(d => d.copy(finish = plan => project.copy(child = d.finish(plan))))
-    } else if (Distincts.isIn(aggregate)) Distincts.of(aggregate)
+    else if (SubqueryResults.isIn(aggregate)) above(SubqueryResults.apart(aggregate))
+    else if (InterpretedResults.isIn(aggregate))
+      // Whatever else may fail is asked of groups that the filter keeps only.
+      above(if (filterAbove.isEmpty) InterpretedResults.apart(aggregate) else SubqueryResults.apart(aggregate))
+    else if (Distincts.isIn(aggregate)) Distincts.of(aggregate)
     else
       AggregateNormalizer.branches(aggregate).map { branches =>
         // A Python function is asked of rows that are complete.
@@ -43,7 +44,12 @@ private[detect] object Demand {
         Demand(branches.map(_.keptBy(filter, aggregate.output)), aggregate.output, identity)
       }
 
+  /** Of an Aggregate some of whose results are computed above it. */
+  private def above(apart: (Aggregate, Project)): Either[DeclineReason, Demand] = apart match {
+    case (inner, project) => of(inner, None).map(d => d.copy(finish = plan => project.copy(child = d.finish(plan))))
+  }
+
   /** Whether the results of its groupBys are its own, so that those of a union's branches can be put out together. */
   def isPlain(aggregate: Aggregate): Boolean =
-    !Distincts.isIn(aggregate) && !PythonResults.isIn(aggregate) && !SubqueryResults.isIn(aggregate)
+    Seq(Distincts.isIn _, PythonResults.isIn _, SubqueryResults.isIn _, InterpretedResults.isIn _).forall(!_(aggregate))
 }

@@ -15,12 +15,17 @@ object Eligibility {
   /** The first reason not to share, if any. */
   private def first(reasons: Option[DeclineReason]*): Option[DeclineReason] = reasons.flatten.headOption
 
-  /** An aggregate call as it stands in the plan. */
-  def call(call: AggregateExpression): Either[DeclineReason, Unit] = {
+  /**
+   * An aggregate call as it stands in the plan.
+   *
+   * @param orderFree whether its result is used only in ways that do not depend on the order of elements
+   */
+  def call(call: AggregateExpression, orderFree: => Boolean = false): Either[DeclineReason, Unit] = {
     val function = call.aggregateFunction
+    val ordered = SharedFunction.isOrderDependent(function) || (SharedFunction.isUnordered(function) && !orderFree)
     val known = SharedFunction.of(function)
     val reason = first(
-      Option.when(SharedFunction.isOrderDependent(function))(OrderDependent(name(function))),
+      Option.when(ordered)(OrderDependent(name(function))),
       pythonUdf(function),
       Option.when(known.isEmpty || call.mode != Complete)(UnsupportedFunction(name(function))),
       Option.when(call.isDistinct)(DistinctAggregate(s"in ${name(function)}")),

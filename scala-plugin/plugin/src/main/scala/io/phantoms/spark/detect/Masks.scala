@@ -2,7 +2,7 @@ package io.phantoms.spark.detect
 
 import scala.annotation.tailrec
 
-import io.phantoms.spark.functions.{ExpressionCost, FilterOrder}
+import io.phantoms.spark.functions.{ExpressionCost, FilterOrder, ObjectAggregate}
 
 import org.apache.spark.sql.catalyst.expressions.{
   Add,
@@ -76,7 +76,8 @@ private[detect] object Masks {
   }
 
   private def canBeMasked(query: WorkloadQuery): Boolean =
-    query.window.isEmpty && query.fragment.isEmpty && query.predicate.isEmpty && query.having.isEmpty
+    query.window.isEmpty && query.fragment.isEmpty && query.predicate.isEmpty && query.having.isEmpty &&
+      !query.functions.exists(f => ObjectAggregate.is(f.function))
 
   /** The groupBy over fragments, if so many of its aggregates can be told apart by predicates. */
   def of(query: WorkloadQuery): Option[WorkloadQuery] =

@@ -2,7 +2,7 @@ package io.phantoms.spark.detect
 
 import scala.collection.mutable
 
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, NamedExpression}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, NamedExpression, PlanExpression}
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Project}
 import org.apache.spark.sql.catalyst.trees.TreePattern.PLAN_EXPRESSION
@@ -10,7 +10,16 @@ import org.apache.spark.sql.catalyst.trees.TreePattern.PLAN_EXPRESSION
 /** Results that ask subqueries, such as a part of a total: computed of what the groupBy comes to, above it. */
 private[detect] object SubqueryResults {
 
-  def isIn(aggregate: Aggregate): Boolean = aggregate.aggregateExpressions.exists(_.containsPattern(PLAN_EXPRESSION))
+  def isIn(aggregate: Aggregate): Boolean = {
+    // Those of inputs and keys are asked of rows.
+    def asks(e: Expression): Boolean = e.containsPattern(PLAN_EXPRESSION) && (e match {
+      case _: AggregateExpression => false
+      case key if aggregate.groupingExpressions.exists(_.semanticEquals(key)) => false
+      case _: PlanExpression[_] => true
+      case other => other.children.exists(asks)
+    })
+    aggregate.aggregateExpressions.exists(asks)
+  }
 
   /** An Aggregate with keys and functions only, and what computes its results of them. */
   def apart(aggregate: Aggregate): (Aggregate, Project) = {

@@ -2,7 +2,7 @@ package io.phantoms.spark.detect
 
 import scala.collection.immutable.BitSet
 
-import io.phantoms.spark.functions.{ExecutedFunction, ExpressionCost, SignatureWord, WordsAggregate}
+import io.phantoms.spark.functions.{ExecutedFunction, ExpressionCost, ObjectAggregate, SignatureWord, WordsAggregate}
 import io.phantoms.spark.model.{KeyKind, PeriodicWindow, Query}
 import io.phantoms.spark.stats.GroupedInput
 
@@ -81,10 +81,13 @@ final case class Workload(
       masksOf(i).flatMap(_._2).distinct.size,
       consumerOf(i),
       consumers(consumerOf(i)).repeated,
-      WordsAggregate.sum(aggregatesOf(i).distinct.map(aggregates(_).function)),
+      sketchWords(aggregatesOf(i).distinct.map(aggregates(_).function)),
       q.plainTimes
     )
   }
+
+  private def sketchWords(functions: Seq[AggregateFunction]): Int =
+    WordsAggregate.sum(functions) + ObjectAggregate.sum(functions)
 
   private lazy val consumerOf: Map[Int, Int] =
     consumers.zipWithIndex.flatMap { case (c, i) => c.queries.map(_ -> i) }.toMap

@@ -1,7 +1,7 @@
 package io.phantoms.spark.detect
 
 import io.phantoms.spark.detect.DeclineReason._
-import io.phantoms.spark.functions.{ExpressionCost, WordsAggregate}
+import io.phantoms.spark.functions.{ExpressionCost, ObjectAggregate, WordsAggregate}
 
 import org.apache.spark.sql.catalyst.expressions.{And, Attribute, AttributeSet, Cast, Expression, Or}
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
@@ -45,7 +45,9 @@ object WorkloadBuilder {
       () => keys.flatMap(k => Eligibility.key(inlined(k))).headOption,
       () => inputs.flatMap(i => Eligibility.expression(inlined(i), "an aggregate's input")).headOption,
       () => queries.flatMap(b => b.results ++ b.having).flatMap(Eligibility.expression(_, "a result")).headOption,
-      () => WordsAggregate.tooWide(programs(queries)).map(UnsupportedShape(_)),
+      () => WordsAggregate.tooWide(different(queries, WordsAggregate.is)).map(UnsupportedShape(_)),
+      () => ObjectAggregate.tooWide(different(queries, ObjectAggregate.is)).map(UnsupportedShape(_)),
+      () => queries.flatMap(putTogether).headOption,
       () => Option.when(queries.size < 2 && queries.forall(isOneGrouping))(SingleAggregate)
     )
     reasons.flatMap(_.apply()).nextOption() match {
@@ -59,10 +61,21 @@ object WorkloadBuilder {
     }
   }
 
-  /** Different calls of functions that keep words for each group. */
-  private def programs(queries: Seq[WorkloadQuery]): Seq[AggregateFunction] =
-    queries.flatMap(_.functions).filter(f => WordsAggregate.is(f.function))
+  /** Different calls of some functions. */
+  private def different(queries: Seq[WorkloadQuery], of: AggregateFunction => Boolean): Seq[AggregateFunction] =
+    queries.flatMap(_.functions).filter(f => of(f.function))
       .distinctBy(f => (f.function.canonicalized, f.filter.map(_.canonicalized))).map(_.function)
+
+  /** Results that are put together from several groups are so by words of records; an object is none. */
+  private def putTogether(query: WorkloadQuery): Option[DeclineReason] = {
+    val from =
+      if (query.window.nonEmpty) Some("slices of sliding windows")
+      else if (query.fragment.nonEmpty || query.masks.nonEmpty) Some("rows under different filters")
+      else None
+    val function = query.functions.map(_.function).find(ObjectAggregate.is)
+    for (f <- function; parts <- from)
+      yield UnsupportedShape(s"${f.prettyName} is not put together from $parts yet")
+  }
 
   /** Windows are shared among themselves, and so are the aggregates of one groupBy over parts of its groups. */
   private def isOneGrouping(query: WorkloadQuery): Boolean =

@@ -56,6 +56,12 @@ object FieldType {
     def fromBits(bits: String): String = throw new IllegalStateException("several words")
   }
 
+  /** The state of an [[ObjectAggregate]]: the id of a [[GroupObject]] of the task. Never NULL. */
+  case object ObjectField extends FieldType(ObjectType(classOf[GroupObject]), 64) {
+    def toBits(value: String): String = throw new IllegalStateException("changed in place")
+    def fromBits(bits: String): String = s"objects.get($bits)"
+  }
+
   /** The type of what a record's words are handed to expressions as. */
   val WordsType: DataType = ObjectType(classOf[RecordWords])
 
@@ -107,6 +113,7 @@ object FieldType {
   def ofBuffer(field: AttributeReference): FieldType = field.dataType match {
     case d: DecimalType if field.metadata == TotalMark => Total(d)
     case IntegerType if field.metadata == CarryMark => CarryField
+    case t if t == ObjectField.dataType => ObjectField
     case _: ObjectType => Words(field.metadata.getLong(WordsKey).toInt)
     case d: DecimalType if d.precision > Decimal.MAX_LONG_DIGITS => WideDecimal(d)
     case other => of(other).getOrElse(RowField(other))

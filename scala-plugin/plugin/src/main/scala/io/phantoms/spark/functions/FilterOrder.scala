@@ -3,7 +3,11 @@ package io.phantoms.spark.functions
 import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateFunction, DeclarativeAggregate}
+import org.apache.spark.sql.catalyst.expressions.aggregate.{
+  AggregateFunction,
+  DeclarativeAggregate,
+  TypedImperativeAggregate
+}
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType, UserDefinedType}
@@ -107,10 +111,12 @@ private[spark] object FilterOrder extends PredicateHelper {
     fits(AttributeSet(keys ++ functions ++ filters).toSeq.map(_.dataType))
   }
 
-  /** Whether an aggregate of these functions is a hash aggregate, over expressions that have code. */
-  private def hashes(functions: Seq[AggregateFunction]): Boolean = functions.forall { f =>
-    f.aggBufferAttributes.forall(a => UnsafeRow.isMutable(a.dataType)) &&
-    !f.children.exists(_.exists(_.isInstanceOf[CodegenFallback]))
+  /** Whether an aggregate of these functions is a hash aggregate, of objects or not, over expressions that have code. */
+  private def hashes(functions: Seq[AggregateFunction]): Boolean = {
+    def ofObjects =
+      functions.exists(_.isInstanceOf[TypedImperativeAggregate[_]]) && SQLConf.get.useObjectHashAggregation
+    def ofWords = functions.forall(_.aggBufferAttributes.forall(a => UnsafeRow.isMutable(a.dataType)))
+    (ofObjects || ofWords) && !functions.exists(_.children.exists(_.exists(_.isInstanceOf[CodegenFallback])))
   }
 
   /** Columns as Spark counts them for what a stage's code can have. */

@@ -9,7 +9,7 @@ import org.apache.spark.sql.types._
  * What there is to know of an aggregate function before it can be computed from finer aggregates. One that is not in
  * [[SharedFunction.all]] is left to Spark; one is added by an entry there and nothing else: how its buffer lies in a record
  * follows from the types of its fields ([[FieldType.ofBuffer]]), and update, merge and result are its own expressions, or
- * those of what runs it ([[WordsAggregate]]).
+ * those of what runs it ([[WordsAggregate]], [[ObjectAggregate]]).
  */
 sealed trait SharedFunction {
 
@@ -31,6 +31,9 @@ sealed trait SharedFunction {
   /** Whether the result is the same, to the bit, in whatever order rows are added and buffers merged. */
   def isExact(function: AggregateFunction): Boolean
 
+  /** Whether what the result leaves out depends on the order of rows and merges, in plain Spark too. */
+  def isApproximate(function: AggregateFunction): Boolean = false
+
   /** The function to run in its place. */
   def executed(function: AggregateFunction): DeclarativeAggregate = SharedFunction.declarative(function)
 }
@@ -38,7 +41,7 @@ sealed trait SharedFunction {
 object SharedFunction {
   import InputTypes._
 
-  val all: Seq[SharedFunction] = Seq(Counts, Sums, Averages, Extremes, ExtremesBy, Bits, Moments, Words)
+  val all: Seq[SharedFunction] = Seq(Counts, Sums, Averages, Extremes, ExtremesBy, Bits, Moments, Words, Objects)
 
   def of(function: AggregateFunction): Option[SharedFunction] = all.find(_.is(function))
 
@@ -53,10 +56,13 @@ object SharedFunction {
    * number or an error.
    */
   def isOrderDependent(function: AggregateFunction): Boolean = function match {
-    case _: First | _: Last | _: CollectList | _: CollectSet | _: ListAgg | _: AnyValue => true
+    case _: First | _: Last | _: CollectList | _: ListAgg | _: AnyValue => true
     case _: Skewness | _: Kurtosis | _: PearsonCorrelation | _: RegrSlope | _: RegrIntercept => true
     case _ => false
   }
+
+  /** Functions whose result is a set, as an array that has its elements in any order. */
+  def isUnordered(function: AggregateFunction): Boolean = function.isInstanceOf[CollectSet]
 
   private case object Counts extends SharedFunction {
     def is(f: AggregateFunction): Boolean = f.isInstanceOf[Count]
@@ -132,15 +138,30 @@ object SharedFunction {
   /** Approximate distinct counts: registers in words, of which the greater ones stay. */
   private case object Words extends SharedFunction {
     def is(f: AggregateFunction): Boolean = WordsAggregate.is(f)
-    // Arrays of a batch's columns do not look for NULL when a program asks for an element; those of rows do.
-    override def refused(f: AggregateFunction): Option[Expression] = f.children.find(_.dataType match {
-      case _: StructType | _: ArrayType | _: MapType | _: UserDefinedType[_] => true
-      case _ => false
-    })
+    override def refused(f: AggregateFunction): Option[Expression] = f.children.find(c => isNested(c.dataType))
     override def unsuited(f: AggregateFunction): Option[String] = WordsAggregate.tooWide(Seq(f))
     def isExact(f: AggregateFunction): Boolean = true
     override def executed(f: AggregateFunction): DeclarativeAggregate = f match {
       case program: ImperativeAggregate => WordsAggregate(program)
+      case other => super.executed(other)
+    }
+  }
+
+  /** Programs whose state is an object: percentiles, sets, sketches, the user's own. */
+  private case object Objects extends SharedFunction {
+    def is(f: AggregateFunction): Boolean = ObjectAggregate.is(f)
+    override def refused(f: AggregateFunction): Option[Expression] =
+      f.children.find(c => !c.foldable && isNested(c.dataType))
+    override def unsuited(f: AggregateFunction): Option[String] = ObjectAggregate.tooWide(Seq(f))
+    // Zeros of either sign are different values of a percentile, and yet equal; sets know one of them.
+    def isExact(f: AggregateFunction): Boolean = ObjectAggregate.isExact(f) && (f match {
+      case _: PercentileBase => !f.children.exists(c => isFloating(c.dataType) && !c.foldable)
+      case o: ObjectAggregate => isExact(o.plain)
+      case _ => true
+    })
+    override def isApproximate(f: AggregateFunction): Boolean = ObjectAggregate.isApproximate(f)
+    override def executed(f: AggregateFunction): DeclarativeAggregate = f match {
+      case program: TypedImperativeAggregate[_] => ObjectAggregate(program)
       case other => super.executed(other)
     }
   }
@@ -150,6 +171,12 @@ object SharedFunction {
 private[functions] object InputTypes {
 
   def isFloating(t: DataType): Boolean = t == FloatType || t == DoubleType
+
+  /** Arrays of a batch's columns do not look for NULL when a program asks for an element; those of rows do. */
+  def isNested(t: DataType): Boolean = t match {
+    case _: StructType | _: ArrayType | _: MapType | _: UserDefinedType[_] => true
+    case _ => false
+  }
 
   def isSummable(t: DataType): Boolean = t match {
     case _: NumericType | _: YearMonthIntervalType | _: DayTimeIntervalType => true

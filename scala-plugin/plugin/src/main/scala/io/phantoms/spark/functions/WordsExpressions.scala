@@ -25,19 +25,8 @@ final case class WordsUpdate(program: ImperativeAggregate, words: Expression, in
   }
 
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
-    val rowClass = classOf[GenericInternalRow].getName
-    val row = ctx.addMutableState(rowClass, "inputs", v => s"$v = new $rowClass(${inputs.size});")
     val into = words.genCode(ctx)
-    val sets = inputs.zipWithIndex.map { case (input, i) =>
-      val value = input.genCode(ctx)
-      val boxed =
-        if (CodeGenerator.isPrimitiveType(input.dataType))
-          s"${CodeGenerator.boxedType(input.dataType)}.valueOf(${value.value})"
-        else s"${value.value}"
-      val set = s"$row.update($i, $boxed);"
-      if (value.isNull == FalseLiteral) s"${value.code}\n$set"
-      else s"${value.code}\nif (${value.isNull}) { $row.setNullAt($i); } else { $set }"
-    }.mkString("\n")
+    val (row, sets) = ProgramInputs.row(ctx, inputs)
     ev.copy(
       code = code"""${into.code}
                    |$sets
@@ -86,16 +75,7 @@ final case class WordsResult(program: ImperativeAggregate, child: Expression) ex
 
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
     val of = child.genCode(ctx)
-    val (boxed, javaType) = (CodeGenerator.boxedType(dataType), CodeGenerator.javaType(dataType))
-    val result = ctx.freshName("result")
-    ev.copy(code =
-      code"""${of.code}
-            |final $boxed $result = ($boxed) ${Words.program(ctx, program)}.eval(${of.value});
-            |final boolean ${ev.isNull} = $result == null;
-            |final $javaType ${ev.value} = ${ev.isNull} ? ${CodeGenerator.defaultValue(
-          dataType
-        )} : $result;""".stripMargin
-    )
+    ProgramInputs.result(ctx, ev, of.code, s"${Words.program(ctx, program)}.eval(${of.value})", dataType)
   }
 
   override protected def withNewChildInternal(c: Expression): WordsResult = copy(child = c)

@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.expressions.{
 }
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
 
-import io.phantoms.spark.functions.{ExpressionCost, FilterOrder, RowValue, WideTotal, WordsAggregate}
+import io.phantoms.spark.functions.{ExpressionCost, FilterOrder, ObjectAggregate, RowValue, WideTotal, WordsAggregate}
 import io.phantoms.spark.spec.AggregateSpec
 
 /**
@@ -91,6 +91,7 @@ private[rewrite] object CommonInputs {
   private def plain(a: AggregateSpec): AggregateFunction = a.function match {
     case wide: WideTotal => wide.plain
     case words: WordsAggregate => words.plain
+    case objects: ObjectAggregate => objects.plain
     case other => other
   }
 }

@@ -98,6 +98,7 @@ final class LftaTask(
     val slots = spec.relations.indices.flatMap { r =>
       spec.relations(r).ship.toSeq.flatMap(_.partitions.map(p => (r, p, spec.isAnnounced(r))))
     }
+    StateObjects.hold(spec, kernel, memory.granted)
     kernel.open(
       new ByteDictionary(memory),
       options.share.dictionary,

@@ -40,6 +40,7 @@ final class MergeTask(
       headroom = TaskMemory.headroom(context)
     )
     kernel.open(memory, spec.layouts.map(_.stride).toArray, spec.relations.map(_.expectedGroups).toArray)
+    StateObjects.hold(spec, kernel, memory.granted)
     val made = output(kernel)
     val merge = new Merge(spec, kernel, made, metrics)
     merge.receive(input)
@@ -148,7 +149,7 @@ private final class Merge(spec: SharedSpec, kernel: HftaKernel, output: MergeOut
             add(relation, data, at, Some(file), level)
         }
       case Some(file) =>
-        if (kernel.dictionary().bytes() > Merge.DictionaryBytes) reset(file)
+        if (kernel.bytesBeside() > Merge.DictionaryBytes) reset(file)
         spillBuffer(relation, 0, kernel.readBlock(data, at), file)
         to
     }
@@ -177,10 +178,10 @@ private final class Merge(spec: SharedSpec, kernel: HftaKernel, output: MergeOut
     kernel.free(relation)
   }
 
-  /** Writes blocks still being built, after which no id of the dictionary is in use. */
+  /** Writes blocks still being built, after which no id of a value or an object is in use. */
   private def reset(file: SpillFile): SpillFile = {
     file.flush()
-    kernel.dictionary().clear()
+    kernel.forget()
     file
   }
 
@@ -267,7 +268,7 @@ private final class Merge(spec: SharedSpec, kernel: HftaKernel, output: MergeOut
       below: Option[SpillFile]
   ): Iterator[Rows] = (0 until SpillFile.Fanout).iterator.filter(file.holds(relation, _)).flatMap { part =>
     kernel.free(relation)
-    kernel.dictionary().clear()
+    kernel.forget()
     val deeper = file.blocks(relation, part).foldLeft(Option.empty[SpillFile]) { (to, data) =>
       add(relation, data, 0, to, level + 1)
     }
@@ -279,7 +280,9 @@ private final class Merge(spec: SharedSpec, kernel: HftaKernel, output: MergeOut
         val table = kernel.table(relation)
         for (b <- below; c <- children) {
           (0 until table.size).foreach { i =>
-            b.add(c, kernel.project(c, table.records, i * strides(relation)), 0)
+            val projected = kernel.project(c, table.records, i * strides(relation))
+            b.add(c, projected, 0)
+            kernel.release(c, projected, 0)
           }
         }
         // The next part starts with an empty dictionary.
@@ -292,7 +295,7 @@ private final class Merge(spec: SharedSpec, kernel: HftaKernel, output: MergeOut
 private object Merge {
   type Rows = Iterator[InternalRow]
 
-  /** Bytes of variable-length values after which blocks on their way to disk are closed. */
+  /** Bytes of variable-length values and objects after which blocks on their way to disk are closed. */
   val DictionaryBytes: Long = 4L << 20
 
   /** Runs something when it is reached, and is empty. */

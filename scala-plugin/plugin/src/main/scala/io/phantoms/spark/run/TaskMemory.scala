@@ -60,6 +60,14 @@ final class TaskMemory(
     granted
   }
 
+  /** The same for what does without where it is refused: nothing of the overdraft goes there. */
+  val granted: MemoryReserve = new MemoryReserve {
+    override def reserve(bytes: Long): Unit = if (!tryReserve(bytes)) {
+      throw new MemoryRefused(bytes, s"no $bytes bytes more for $what, which holds $getUsed")
+    }
+    override def release(bytes: Long): Unit = TaskMemory.this.release(bytes)
+  }
+
   override def release(bytes: Long): Unit = {
     val back = math.min(overdrawn, bytes)
     overdrawn -= back

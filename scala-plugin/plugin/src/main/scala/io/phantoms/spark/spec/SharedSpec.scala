@@ -1,11 +1,11 @@
 package io.phantoms.spark.spec
 
-import io.phantoms.spark.functions.{FieldType, RecordWidth}
+import io.phantoms.spark.functions.{FieldType, ObjectAggregate, RecordWidth}
 import io.phantoms.spark.model.KeyKind
 import io.phantoms.spark.stats.observed.ObservedInput
 
 import org.apache.spark.sql.catalyst.expressions.{AttributeReference, BoundReference, Expression}
-import org.apache.spark.sql.catalyst.expressions.aggregate.DeclarativeAggregate
+import org.apache.spark.sql.catalyst.expressions.aggregate.{DeclarativeAggregate, TypedImperativeAggregate}
 import org.apache.spark.sql.types.DataType
 
 /** A grouping key: value `ordinal` of the inputs. */
@@ -175,6 +175,21 @@ final case class SharedSpec(
 
   def hasDictionary: Boolean =
     keys.exists(_.field.isDictionary) || slots.exists(FieldType.ofBuffer(_).isDictionary)
+
+  /** By slot: the program whose state an object is; None where the slot is none. */
+  @transient lazy val programs: IndexedSeq[Option[TypedImperativeAggregate[_]]] = aggregates.flatMap { a =>
+    a.function match {
+      case o: ObjectAggregate => Seq(Some(o.program))
+      case _ => a.buffers.map(_ => None)
+    }
+  }
+
+  def isObject(aggregate: Int): Boolean = aggregates(aggregate).function.isInstanceOf[ObjectAggregate]
+
+  def hasObjects: Boolean = programs.exists(_.isDefined)
+
+  /** Whether records hold ids of what lies beside the tables and grows. */
+  def refersBeside: Boolean = hasDictionary || hasObjects
 }
 
 /** Word (of the flag words) and mask of a null bit. */
@@ -229,6 +244,10 @@ final class RecordLayout(spec: SharedSpec, relation: RelationSpec) {
 
   def slotField(slot: Int): FieldType = FieldType.ofBuffer(spec.slots(slot))
   def slotWords(slot: Int): Int = RecordWidth.words(spec.slots(slot))
+
+  /** Fields that hold ids of objects, and their words. */
+  def objectPlaces: Seq[(Int, Int)] =
+    slots.filter(slotField(_) == FieldType.ObjectField).map(s => s -> slotPlace(s))
 
   /** Whether it is the carry that lies in the flags: the same one in every relation. */
   private def isFlagged(slot: Int): Boolean =

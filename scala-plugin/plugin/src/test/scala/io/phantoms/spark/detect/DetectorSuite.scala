@@ -311,7 +311,10 @@ class DetectorSuite extends EverySecondTest with DetectionTestSession {
     declined("the values beside the three largest", cubed("max_by(c, x, 3)"), "UNSUPPORTED_FUNCTION"),
     declined("max_by of what may fail", cubed("max_by(1 / c, c)"), "UNSUPPORTED_SHAPE"),
     declined("mode", cubed("mode(c)"), "UNSUPPORTED_FUNCTION"),
-    declined("percentile", cubed("percentile(c, 0.5)"), "UNSUPPORTED_FUNCTION"),
+    declined("a set that is joined to a text", cubed("concat_ws(',', collect_set(b))"), "ORDER_DEPENDENT"),
+    declined("a list that is only counted", cubed("size(collect_list(c))"), "ORDER_DEPENDENT"),
+    declined("histogram_numeric", cubed("histogram_numeric(c, 5)"), "UNSUPPORTED_FUNCTION"),
+    declined("sketches of great precision", cubed("count_min_sketch(c, 0.0001D, 0.99D, 1)"), "UNSUPPORTED_SHAPE"),
     declined(
       "approx_count_distinct of very little deviation",
       cubed("approx_count_distinct(c, 0.008)"),

@@ -2,9 +2,7 @@ package io.phantoms.spark.oracle
 
 import io.phantoms.spark.Turns
 
-import org.apache.spark.sql.{Encoder, Encoders, Row}
-import org.apache.spark.sql.expressions.Aggregator
-import org.apache.spark.sql.functions.udaf
+import org.apache.spark.sql.Row
 import org.apache.spark.sql.types._
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -160,42 +158,5 @@ trait DistinctCountTraps extends Traps { this: AnyFunSuite =>
       val sql = s"${global("avg(v)")} union all ${global("max(v)")}"
       if (plain(spark.sql(sql)).result.isLeft) checkFailsSharedSql(sql) else checkSharedSql(sql)
     }
-  }
-  test("negative: a function of the user's own") {
-    spark.udf.register("added", udaf(DistinctCountTraps.Added, Encoders.scalaLong))
-    checkDeclinedSql(
-      "select a, added(c), count(*) from t where c is not null group by cube(a, n)",
-      "UNSUPPORTED_FUNCTION"
-    )
-  }
-
-  // What is not shared says why.
-  for (
-    (call, code) <- Seq(
-      "size(collect_list(c))" -> "ORDER_DEPENDENT",
-      "length(listagg(b))" -> "ORDER_DEPENDENT",
-      "size(histogram_numeric(c, 3))" -> "UNSUPPORTED_FUNCTION",
-      "mode(c) is null" -> "UNSUPPORTED_FUNCTION",
-      "percentile(c, 0.5)" -> "UNSUPPORTED_FUNCTION",
-      "percentile_approx(c, 0.5) is null" -> "UNSUPPORTED_FUNCTION",
-      "hll_sketch_estimate(hll_sketch_agg(c)) >= 0" -> "UNSUPPORTED_FUNCTION",
-      "length(kll_sketch_agg_bigint(c)) > 0" -> "UNSUPPORTED_FUNCTION",
-      "length(count_min_sketch(c, 0.5D, 0.5D, 1))" -> "UNSUPPORTED_FUNCTION",
-      "bitmap_count(bitmap_construct_agg(z))" -> "UNSUPPORTED_FUNCTION",
-      "size(max_by(c, c, 2))" -> "UNSUPPORTED_FUNCTION"
-    )
-  ) declines(s"negative: $call", code)(s"select n, $call from t group by cube(n, flag)")
-}
-
-object DistinctCountTraps {
-
-  /** Adds longs up. */
-  private[oracle] object Added extends Aggregator[Long, Long, Long] {
-    override def zero: Long = 0L
-    override def reduce(sum: Long, value: Long): Long = sum + value
-    override def merge(a: Long, b: Long): Long = a + b
-    override def finish(sum: Long): Long = sum
-    override def bufferEncoder: Encoder[Long] = Encoders.scalaLong
-    override def outputEncoder: Encoder[Long] = Encoders.scalaLong
   }
 }

@@ -94,6 +94,17 @@ trait SubqueryTraps extends Traps { this: AnyFunSuite =>
     """select p.a, p.s, (select avg(c) from t q where q.a = p.a) m from (select a, sum(c) s from t group by a) p
       |where p.s > (select min(c) from t where z = 1)""".stripMargin
   )
+  declines("in what is added up", "SUBQUERY")(
+    "select a, sum(c * (select count(*) from dim)) s, max((select max(name) from dim) || b) from t group by a"
+  )
+  shares("in what is added up, beside others")(
+    """select x.a, x.s, y.n, z.m from (select a, sum(c * (select count(*) from dim)) s from t group by a) x
+      |join (select a, count(*) n from t group by a) y on x.a = y.a join (select a, b, max(c) m from t group by a, b) z on z.a = x.a""".stripMargin
+  )
+  shares("a key that asks one")(
+    """select x.k, x.n, y.m from (select a + (select min(a) from dim) k, count(*) n from t group by 1) x
+      |join (select a, b, max(c) m from t group by a, b) y on x.k = y.a join (select z, sum(c) s from t group by z) v on v.z = y.a""".stripMargin
+  )
   declines("of different tables", "SINGLE_AGGREGATE")(
     "select a, (select max(name) from dim) h, count(*) from t group by a"
   )

@@ -112,6 +112,22 @@ trait OneOfEight extends SharesTests {
   override protected def places: Int = 8
 }
 
+class ObjectTrapsSuite extends TrapVariants with OneOfEight with ObjectTraps {
+  override protected def place: Int = 1
+}
+
+class RandomObjectTrapsSuite extends RandomTraps with OneOfEight with ObjectTraps {
+  override protected def asChosen: Boolean = false
+  override protected def place: Int = 4
+}
+
+class InterpretedObjectTrapsSuite
+    extends OneOfEight with RandomConfigurationSuite with TrapTables with InterpretedVariants with ObjectTraps {
+  override protected def asChosen: Boolean = false
+  override protected def place: Int = 6
+  override protected def seeds: Seq[Long] = Seq(7L)
+}
+
 class DistinctTrapsSuite extends TrapVariants with OneOfEight with DistinctTraps {
   override protected def place: Int = 0
 }

@@ -8,10 +8,23 @@ import io.phantoms.spark.oracle.{EverySecondTest, TwoTiers, TwoTiersExtensions}
 import io.phantoms.spark.physical.{SharedMergeExec, TierExec}
 import io.phantoms.spark.stats.observed.ObservationStore
 
-import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.{DataFrame, Encoder, Encoders, SparkSession}
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
+import org.apache.spark.sql.expressions.{Aggregator, UserDefinedFunction}
+import org.apache.spark.sql.functions.udaf
 import org.scalatest.{Assertion, BeforeAndAfterAll}
+
+/** A function of a user's own. */
+private object UserTotals extends Aggregator[Long, Long, Long] {
+  override def zero: Long = 0L
+  override def reduce(sum: Long, value: Long): Long = sum + value
+  override def merge(a: Long, b: Long): Long = a + b
+  override def finish(sum: Long): Long = sum
+  override def bufferEncoder: Encoder[Long] = Encoders.scalaLong
+  override def outputEncoder: Encoder[Long] = Encoders.scalaLong
+  def function: UserDefinedFunction = udaf(this, Encoders.scalaLong)
+}
 
 /** Relations that outgrow the memory of their reduce task: same rows, and the metrics prove that the disk was used. */
 final class MergeOnDiskSuite extends EverySecondTest with BeforeAndAfterAll {
@@ -125,6 +138,25 @@ final class MergeOnDiskSuite extends EverySecondTest with BeforeAndAfterAll {
     check(
       "select a, c, approx_count_distinct(v, 0.2) n, approx_count_distinct(b, 0.3) m, count(*) r from t group by cube(a, c)"
     )
+  }
+
+  test("states that are objects: percentiles, sets, a user's own function") {
+    spark.udf.register("added", UserTotals.function): Unit
+    check(
+      "select a, c, percentile(v, 0.3) p, size(collect_set(b)) m, added(v) t, count(*) r from t group by cube(a, c)"
+    )
+  }
+
+  test("between the shuffles: states that are objects, by strings") {
+    checkTiers(
+      """select b, c, percentile(v, 0.3) p, median(d) m, sum(v) s from t group by grouping sets ((a, b, c), (b, c), (b), (c), ())
+        |""".stripMargin,
+      chained = false
+    )
+  }
+
+  test("few groups of large objects, which the disk cannot part any further") {
+    same("select c % 2 k, percentile(v, 0.3) p, percentile(a, 0.5) q from t group by cube(c % 2)"): Unit
   }
 
   test("sliding windows: the slices of a group stay together on disk") {

@@ -3,6 +3,7 @@ package io.phantoms.spark.run.kernel;
 import io.phantoms.spark.block.BlockBuilder;
 import io.phantoms.spark.block.BlockFormat;
 import io.phantoms.spark.block.ByteDictionary;
+import io.phantoms.spark.functions.GroupObjects;
 import io.phantoms.spark.memory.MemoryRefused;
 import io.phantoms.spark.memory.MemoryReserve;
 import io.phantoms.spark.table.GroupTable;
@@ -13,6 +14,15 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 public abstract class HftaKernel {
   public GroupTable[] tables;
   protected ByteDictionary dictionary;
+
+  /** The objects of all groups; null where no function has any. */
+  protected GroupObjects objects;
+
+  /** By relation: words of its records that hold ids of objects, and the slots (buffer fields) that they are. */
+  private int[][] objectWords;
+
+  private int[][] objectSlots;
+
   private WordPool pool;
   private int[] strideOf;
   private long[] expectedGroups;
@@ -64,6 +74,40 @@ public abstract class HftaKernel {
     }
   }
 
+  /**
+   * For configurations with functions whose states are objects: where these are kept.
+   *
+   * @param words by relation, words of its records that hold ids of objects
+   * @param slots by relation, the buffer fields that they are
+   */
+  public final void hold(GroupObjects objects, int[][] words, int[][] slots) {
+    this.objects = objects;
+    this.objectWords = words;
+    this.objectSlots = slots;
+  }
+
+  /** Bytes of variable-length values and objects. */
+  public final long bytesBeside() {
+    return dictionary.bytes() + (objects == null ? 0 : objects.bytes());
+  }
+
+  /** Forgets variable-length values and objects: no record refers to any. */
+  public final void forget() {
+    dictionary.clear();
+    if (objects != null) {
+      objects.clear();
+    }
+  }
+
+  /** Frees the objects of a record, which is not used any more. */
+  public final void release(int relation, long[] record, int from) {
+    if (objects != null) {
+      for (int word : objectWords[relation]) {
+        objects.free(record[from + word]);
+      }
+    }
+  }
+
   /** The table of a relation, made when first asked for. */
   public final GroupTable table(int relation) {
     return table(relation, expectedGroups[relation]);
@@ -84,6 +128,11 @@ public abstract class HftaKernel {
 
   public final void free(int relation) {
     if (tables[relation] != null) {
+      if (objects != null && objectWords[relation].length > 0) {
+        for (int i = 0; i < tables[relation].size; i++) {
+          release(relation, tables[relation].records, i * strideOf[relation]);
+        }
+      }
       tables[relation].free();
       tables[relation] = null;
     }
@@ -123,9 +172,13 @@ public abstract class HftaKernel {
 
   /**
    * Reads one block that starts at {@code at} of {@code data}: its records, with ids of this task's dictionary, are in
-   * {@link #buffer()} then. Answers how many there are.
+   * {@link #buffer()} then. Answers how many there are. Refused, before it reads any, where the objects there are outgrow
+   * what was granted and are of several groups, which can be told apart on disk.
    */
   public final int readBlock(byte[] data, int at) {
+    if (objects != null && groups() > 1) {
+      objects.settle();
+    }
     int relation = BlockFormat.relation(data, at);
     int records = BlockFormat.records(data, at);
     int words = records * strideOf[relation];
@@ -138,8 +191,29 @@ public abstract class HftaKernel {
       for (int i = 0, o = 0; i < records; i++, o += strideOf[relation]) {
         remap(relation, buffer, o, ids);
       }
+      if (objects != null && objectWords[relation].length > 0) {
+        readObjects(relation, data, ids, records);
+      }
     }
     return records;
+  }
+
+  private void readObjects(int relation, byte[] data, int[] places, int records) {
+    int[] words = objectWords[relation];
+    for (int i = 0, o = 0; i < records; i++, o += strideOf[relation]) {
+      for (int w = 0; w < words.length; w++) {
+        byte[] written = BlockFormat.readBody(data, places[(int) buffer[o + words[w]]]);
+        buffer[o + words[w]] = objects.read(objectSlots[relation][w], written);
+      }
+    }
+  }
+
+  private long groups() {
+    long groups = 0;
+    for (GroupTable table : tables) {
+      groups += table == null ? 0 : table.size;
+    }
+    return groups;
   }
 
   /** The records read last. */

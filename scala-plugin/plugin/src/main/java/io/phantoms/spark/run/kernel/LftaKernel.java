@@ -3,6 +3,7 @@ package io.phantoms.spark.run.kernel;
 import io.phantoms.spark.block.BlockBuilder;
 import io.phantoms.spark.block.ByteDictionary;
 import io.phantoms.spark.block.SpareArrays;
+import io.phantoms.spark.functions.GroupObjects;
 import java.util.ArrayDeque;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
@@ -44,6 +45,10 @@ public abstract class LftaKernel {
   public final ArrayDeque<Finished> ready = new ArrayDeque<>();
   protected ByteDictionary dictionary;
   private long dictionaryLimit;
+
+  /** The objects of the groups in the tables; null where no function has any. */
+  protected GroupObjects objects;
+
   private BlockBuilder[] builders;
   private int[] relationOf;
   private int[] partitionOf;
@@ -107,8 +112,13 @@ public abstract class LftaKernel {
   /** How often all tables were emptied before the end. */
   public long flushes;
 
+  /** For configurations with functions whose states are objects: where these are kept. */
+  public final void hold(GroupObjects objects) {
+    this.objects = objects;
+  }
+
   /**
-   * @param dictionaryLimit bytes of variable-length values after which all tables are flushed
+   * @param dictionaryLimit bytes of variable-length values, and of objects, after which all tables are flushed
    * @param relationOf for every slot (relation, shard): its relation
    * @param partitionOf for every slot: its reduce partition
    * @param announced slots whose consumer must hear of this task even when no record is bound for it: relations of one
@@ -246,9 +256,9 @@ public abstract class LftaKernel {
     return pausedAt >= 0;
   }
 
-  /** Whether variable-length values take so much that the epoch has to end before the next row. */
+  /** Whether variable-length values or objects take so much that the epoch has to end before the next row. */
   public final boolean isFull() {
-    return dictionary.bytes() > dictionaryLimit;
+    return dictionary.bytes() > dictionaryLimit || (objects != null && objects.bytes() > dictionaryLimit);
   }
 
   /** Whether the end of an epoch has begun and {@link #resume} has to be called. */
@@ -326,7 +336,7 @@ public abstract class LftaKernel {
     return builders[slot];
   }
 
-  /** Called between rows by kernels with variable-length values: starts afresh once these take too much memory. */
+  /** Called between rows by kernels with variable-length values or objects: starts afresh once these take too much memory. */
   protected final void relieve() {
     if (isFull()) {
       empty(false);

@@ -97,6 +97,7 @@ final class AggregateCode(ctx: CodegenContext, spec: SharedSpec) {
   /**
    * Merges the buffers of a record of `from` (the same or a finer relation) into a record.
    *
+   * @param functions ordinals of those that are merged
    * @return the code in parts, each as much as a method should have
    */
   def merge(
@@ -105,9 +106,10 @@ final class AggregateCode(ctx: CodegenContext, spec: SharedSpec) {
       at: String,
       from: RecordCode,
       source: String,
-      sourceAt: String
+      sourceAt: String,
+      functions: Seq[Int]
   ): Seq[String] =
-    SplitCode.grouped(record.layout.aggregates)(a =>
+    SplitCode.grouped(functions)(a =>
       spec.aggregates(a).function.mergeExpressions.map(SplitCode.length).sum
     ).map(_.map(mergeOne(_, record, table, at, from, source, sourceAt)).mkString("\n"))
 

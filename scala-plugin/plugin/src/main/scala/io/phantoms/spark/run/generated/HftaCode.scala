@@ -22,7 +22,8 @@ final class HftaCode(spec: SharedSpec) {
     spec.relations.indices.filter(r => spec.relations(r).derived || spec.relations(r).ship.isDefined)
 
   /** Relations with dictionary ids. Derived ones too: what did not fit into memory is read back as blocks. */
-  private val remaps = complete.filter(records(_).dictionaryFields.nonEmpty)
+  private val remaps =
+    complete.filter(r => records(r).dictionaryFields.nonEmpty || spec.layouts(r).objectPlaces.nonEmpty)
 
   /** Relations that are shipped again. */
   private val reshipped = complete.filter(r => spec.relations(r).derived && spec.relations(r).ship.isDefined)
@@ -31,7 +32,9 @@ final class HftaCode(spec: SharedSpec) {
     val derived = complete.filter(spec.relations(_).derived)
     val combined = complete.filter(r => spec.queries.exists(q => q.relation == r && q.combines))
     val methods = complete.map(merge) ++ derived.map(derive) ++ complete.map(append) ++ complete.map(initialize) ++
-      spec.emitted.indices.map(emit) ++ remaps.map(remap) ++ complete.map(contentHash) ++ reshipped.map(shard)
+      combined.map(combine) ++ spec.emitted.indices.map(emit) ++ remaps.map(remap) ++ complete.map(
+        contentHash
+      ) ++ reshipped.map(shard)
     val body =
       s"""
          |public Object generate(Object[] references) { return new PhantomsHfta(references); }
@@ -54,7 +57,7 @@ final class HftaCode(spec: SharedSpec) {
          |    switch (child) { ${cases(derived, r => s"deriveAll_$r(g, s, count);")} }
          |  }
          |  public void combine(int relation, long[] t, int o, long[] s, int a) {
-         |    switch (relation) { ${cases(combined, r => s"hit_$r(t, o, s, a);")} }
+         |    switch (relation) { ${cases(combined, r => s"combine_$r(t, o, s, a);")} }
          |  }
          |  public void initialize(int relation, long[] t) {
          |    switch (relation) { ${cases(complete, r => s"initialize_$r(t);")} }
@@ -94,14 +97,16 @@ final class HftaCode(spec: SharedSpec) {
    *
    * @param prepare called for record `i` of the batch, at `a` of `s`; answers its hash
    * @param from where the batch's records, in the layout of relation `r`, lie then, and the first one's offset
+   * @param before what is done before each batch
    */
-  private def batches(r: Int, source: Int, prepare: String, from: (String, String)): String = {
+  private def batches(r: Int, source: Int, prepare: String, from: (String, String), before: String = ""): String = {
     val (array, first) = from
     s"""
        |  final long[] hs = hashes;
        |  int k = 0;
        |  try {
        |    while (k < count) {
+       |      $before
        |      final int n = Math.min($table.BATCH, count - k);
        |      int a = k * ${spec.layouts(source).stride};
        |      final int b = $first;
@@ -144,7 +149,7 @@ final class HftaCode(spec: SharedSpec) {
   /** Merges a record of the same layout: [[GroupTable]]'s probe. */
   private def merge(r: Int): String = {
     val code = records(r)
-    val parts = aggregates.merge(code, "t", "o", code, "s", "a")
+    val parts = aggregates.merge(code, "t", "o", code, "s", "a", spec.layouts(r).aggregates)
     val hit = split.calls(s"hit_$r", "long[] t, int o, long[] s, int a", "t, o, s, a", parts)
     val stride = spec.layouts(r).stride
     s"""
@@ -167,7 +172,7 @@ final class HftaCode(spec: SharedSpec) {
        |    if ((int) (e >>> 32) == (int) h) {
        |      final long[] t = g.records;
        |      final int o = ((int) e - 1) * $stride;
-       |      if (${code.matches("t", "o")}) { hit_$r(t, o, s, a); return; }
+       |      if (${code.matches("t", "o")}) { hit_$r(t, o, s, a); ${code.freeObjects("s", "a")} return; }
        |    }
        |    p = (p + 1) & mask;
        |  }
@@ -177,14 +182,27 @@ final class HftaCode(spec: SharedSpec) {
        |}""".stripMargin
   }
 
+  /** Copies of records have the objects of these, which are not theirs; no result that is put together is of any. */
+  private def combine(r: Int): String = {
+    val body =
+      if (spec.layouts(r).objectPlaces.isEmpty) s"hit_$r(t, o, s, a);"
+      else {
+        val functions = spec.layouts(r).aggregates.filterNot(spec.isObject)
+        val parts = aggregates.merge(records(r), "t", "o", records(r), "s", "a", functions)
+        split.calls(s"combine_$r", "long[] t, int o, long[] s, int a", "t, o, s, a", parts)
+      }
+    s"private void combine_$r(long[] t, int o, long[] s, int a) { $body }"
+  }
+
   private def derive(r: Int): String = {
     val code = records(r)
+    val settle = if (spec.layouts(r).objectPlaces.isEmpty) "" else "objects.settle();"
     val parent = records(spec.relations(r).parent)
     val stride = spec.layouts(r).stride
     s"""
        |private void deriveAll_$r($table g, long[] s, int count) {
        |  final long[] y = projected($table.BATCH * $stride);
-       |  ${batches(r, spec.relations(r).parent, s"project_$r(s, a, y, i * $stride)", ("y", "0"))}
+       |  ${batches(r, spec.relations(r).parent, s"project_$r(s, a, y, i * $stride)", ("y", "0"), settle)}
        |}
        |private long[] project_$r(long[] s, int a) {
        |  final long[] y = projected($stride);

@@ -91,7 +91,7 @@ final class LftaCode(
   private def processMethods: String = {
     val roots = spec.mapSide.filter(spec.relations(_).parent < 0)
     val keys = roots.flatMap(spec.relations(_).keys).distinct.sorted
-    val relieve = if (spec.hasDictionary) "relieve();" else ""
+    val relieve = if (spec.refersBeside) "relieve();" else ""
     // Keys after the steps: a key's expression must not fail on a row that a filter removes. In batches values, which no
     // key and no condition has a use for there, are computed when the row is aggregated.
     val valueOrdinals = Iterator.from(0)
@@ -400,7 +400,7 @@ final class LftaCode(
     val code = records(r)
     val parent = records(spec.relations(r).parent)
     val install = code.copyBuffers("t", "o", parent, "s", "a")
-    val parts = aggregates.merge(code, "t", "o", parent, "s", "a")
+    val parts = aggregates.merge(code, "t", "o", parent, "s", "a", spec.layouts(r).aggregates)
     val hit = methods.calls(s"merge_$r", "long[] t, int o, long[] s, int a", "t, o, s, a", parts)
     s"""
        |private void feed_$r(long[] s, int a) {
@@ -422,6 +422,7 @@ final class LftaCode(
        |  evictions[$r]++;
        |  $call
        |  $feeds
+       |  ${records(r).freeObjects("t", "o")}
        |}
        |$method""".stripMargin
   }
@@ -453,7 +454,7 @@ object LftaCode {
     val ahead = steps.inputs.take(spec.keys.size) ++ steps.steps.filter(_.isInstanceOf[StaysIf])
     // A value computed before a condition may fail on a row that the condition drops.
     val ordered = !steps.steps.dropWhile(_.isInstanceOf[StaysIf]).exists(_.isInstanceOf[StaysIf])
-    !spec.hasDictionary && ordered && !ahead.exists(ExpressionCost.canFail) &&
+    !spec.refersBeside && ordered && !ahead.exists(ExpressionCost.canFail) &&
     !ahead.exists(_.exists { case b: BoundReference => b.ordinal >= columns; case _ => false })
   }
 }

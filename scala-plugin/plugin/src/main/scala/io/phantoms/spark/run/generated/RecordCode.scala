@@ -112,8 +112,14 @@ final class RecordCode(spec: SharedSpec, val layout: RecordLayout) {
       val halves = both.map(s => s"(${parent.carryBits(s, from, fromAt)} << ${carryShift(s)})")
       s"${word(table, at, w)} = ${halves.mkString(" | ")};"
     }
-    (flags ++ words ++ carries).mkString("\n")
+    // No object is of two records.
+    val objects = objectPlaces.map { case (_, w) => s"${word(table, at, w)} = objects.copy(${word(table, at, w)});" }
+    (flags ++ words ++ carries ++ objects).mkString("\n")
   }
+
+  /** Frees the objects of a record that is dropped. */
+  def freeObjects(table: String, at: String): String =
+    objectPlaces.map { case (_, w) => s"objects.free(${word(table, at, w)});" }.mkString("\n")
 
   /** The bits of a carry of a record. */
   private def carryBits(slot: Int, table: String, at: String): String =
@@ -212,6 +218,7 @@ final class RecordCode(spec: SharedSpec, val layout: RecordLayout) {
       case FieldType.Words(count) =>
         // Changed in place, from zero on.
         if (old.isDefined) "" else s"java.util.Arrays.fill($table, $at + $w, $at + ${w + count}, 0L);"
+      case FieldType.ObjectField => if (old.isDefined) "" else s"${word(table, at, w)} = objects.create($slot);"
       case f if f.isDictionary =>
         val (code, value) = inDictionary(ctx, f, v)
         val set = s"$code ${word(table, at, w)} = ${f.toBits(value)};"
@@ -262,19 +269,27 @@ final class RecordCode(spec: SharedSpec, val layout: RecordLayout) {
    * dictionary, in a copy: the table keeps the task's.
    */
   def append(block: String, table: String, at: String, full: String): String =
-    if (dictionaryFields.isEmpty && stride <= RecordCode.ByWord)
+    if (objectPlaces.nonEmpty) {
+      val bodies = objectPlaces.map { case (_, w) =>
+        s"$block.patch($w, $block.body(objects.written(${word(table, at, w)})));"
+      }
+      (if (dictionaryFields.isEmpty) s"$full = $block.add($table, $at);" else appendPatched(block, table, at, full)) +
+        bodies.mkString("\n", "\n", "")
+    } else if (dictionaryFields.isEmpty && stride <= RecordCode.ByWord)
       s"""final int to = $block.next();
          |final long[] words = $block.words();
          |${(0 until stride).map(w => s"${word("words", "to", w)} = ${word(table, at, w)};").mkString("\n")}
          |$full = $block.added();""".stripMargin
     else if (dictionaryFields.isEmpty) s"$full = $block.add($table, $at);"
-    else {
-      val patches = dictionaryFields.map(_._1).distinct.map(w => s"$block.patch($w, copy[$w]);").mkString("\n")
-      s"""$full = $block.add($table, $at);
-         |final long[] copy = java.util.Arrays.copyOfRange($table, $at, $at + $stride);
-         |${rewriteIds("copy", "0", id => s"(long) $block.localId($id, dictionary)")}
-         |$patches""".stripMargin
-    }
+    else appendPatched(block, table, at, full)
+
+  private def appendPatched(block: String, table: String, at: String, full: String): String = {
+    val patches = dictionaryFields.map(_._1).distinct.map(w => s"$block.patch($w, copy[$w]);").mkString("\n")
+    s"""$full = $block.add($table, $at);
+       |final long[] copy = java.util.Arrays.copyOfRange($table, $at, $at + $stride);
+       |${rewriteIds("copy", "0", id => s"(long) $block.localId($id, dictionary)")}
+       |$patches""".stripMargin
+  }
 
   /** An expression for the shard hash of a record: equal for equal shard keys in every task. */
   def shardHash(shardKey: Seq[Int], table: String, at: String): String = {

@@ -45,6 +45,7 @@ private[interpreted] final class InterpretedAggregates(spec: SharedSpec, inputs:
   }
 
   private val functions = spec.aggregates.indices.map(new Function(_)).toArray
+  private val isObject = spec.aggregates.indices.map(spec.isObject).toArray
 
   /** The values that functions are updated from: inputs by ordinal, then room for the buffers of one function. */
   val values = new Array[Any](inputs + spec.aggregates.map(_.buffers.size).foldLeft(0)(math.max))
@@ -90,7 +91,22 @@ private[interpreted] final class InterpretedAggregates(spec: SharedSpec, inputs:
       s: Array[Long],
       b: Int,
       dictionary: ByteDictionary
-  ): Unit = record.layout.aggregates.foreach { a =>
+  ): Unit = record.layout.aggregates.foreach(mergeOne(_, record, t, o, from, s, b, dictionary))
+
+  /** Merges what results are put together from: objects are none of it, and a copy's are those of another record. */
+  def combine(record: RecordAccess, t: Array[Long], o: Int, s: Array[Long], b: Int, dictionary: ByteDictionary): Unit =
+    record.layout.aggregates.foreach(a => if (!isObject(a)) mergeOne(a, record, t, o, record, s, b, dictionary))
+
+  private def mergeOne(
+      a: Int,
+      record: RecordAccess,
+      t: Array[Long],
+      o: Int,
+      from: RecordAccess,
+      s: Array[Long],
+      b: Int,
+      dictionary: ByteDictionary
+  ): Unit = {
     val f = functions(a)
     var i = 0
     while (i < f.size) {

@@ -13,7 +13,7 @@ import org.apache.spark.sql.catalyst.expressions._
  * out as those of the class of [[HftaCode]] do.
  */
 final class InterpretedHfta(spec: SharedSpec) extends HftaKernel {
-  private val records = spec.layouts.map(new RecordAccess(spec, _)).toArray
+  private val records = spec.layouts.map(new RecordAccess(spec, _, objects)).toArray
   private val strides = spec.layouts.map(_.stride).toArray
   private val keys = spec.relations.indices.map(spec.dealing(_).toArray).toArray
   private val shardKeys = spec.relations.map(_.ship.fold(Seq.empty[Int])(_.shardKey).toArray).toArray
@@ -26,7 +26,11 @@ final class InterpretedHfta(spec: SharedSpec) extends HftaKernel {
 
   override protected def deriveAll(child: Int, table: GroupTable, s: Array[Long], count: Int): Unit = {
     val stride = strides(spec.relations(child).parent)
-    counted(count)(k => merge(child, table, project(child, s, k * stride), 0))
+    val settles = spec.layouts(child).objectPlaces.nonEmpty
+    counted(count) { k =>
+      if (settles && k % GroupTable.BATCH == 0) objects.settle()
+      merge(child, table, project(child, s, k * stride), 0)
+    }
   }
 
   /** Runs `step` for each record; [[merged]] says how many it was done for, be it because memory was refused. */
@@ -58,6 +62,7 @@ final class InterpretedHfta(spec: SharedSpec) extends HftaKernel {
         val o = (e.toInt - 1) * strides(r)
         if (record.matches(g.records, o)) {
           aggregates.merge(record, g.records, o, record, s, a, dictionary)
+          record.freeObjects(s, a)
           return
         }
       }
@@ -75,7 +80,7 @@ final class InterpretedHfta(spec: SharedSpec) extends HftaKernel {
   }
 
   override def combine(relation: Int, t: Array[Long], o: Int, s: Array[Long], a: Int): Unit =
-    aggregates.merge(records(relation), t, o, records(relation), s, a, dictionary)
+    aggregates.combine(records(relation), t, o, s, a, dictionary)
 
   override protected def remap(relation: Int, record: Array[Long], from: Int, ids: Array[Int]): Unit =
     records(relation).rewriteIds(record, from, ids(_))

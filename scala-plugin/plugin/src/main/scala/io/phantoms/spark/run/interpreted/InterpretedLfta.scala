@@ -28,7 +28,7 @@ final class InterpretedLfta(
 
   private final class Relation(val ordinal: Int) {
     private val relation = spec.relations(ordinal)
-    val record = new RecordAccess(spec, spec.layouts(ordinal))
+    val record = new RecordAccess(spec, spec.layouts(ordinal), objects)
     val stride: Int = spec.layouts(ordinal).stride
     val hasTable: Boolean = relation.buckets > 0
     val isRoot: Boolean = relation.parent < 0
@@ -77,7 +77,7 @@ final class InterpretedLfta(
   private val keyBits = new Array[Long](spec.keys.size)
   private val keyIsNull = new Array[Boolean](spec.keys.size)
   private val aggregates = new InterpretedAggregates(spec, inputs.size)
-  private val hasDictionary = spec.hasDictionary
+  private val refersBeside = spec.refersBeside
   private val batches = LftaCode.batches(spec, steps, columns)
 
   override protected def allocate(): Unit = relations.foreach { r =>
@@ -111,7 +111,7 @@ final class InterpretedLfta(
   }
 
   private def process(input: InternalRow, looks: Boolean): Unit = {
-    if (hasDictionary) relieve()
+    if (refersBeside) relieve()
     val row = if (values.numFields == 0) input else withValues(input, values)
     // Keys after the steps: a key's expression must not fail on a row that a filter removes.
     if (!stays(row)) dropped += 1
@@ -224,6 +224,7 @@ final class InterpretedLfta(
       feed(r.children(i), r.record, t, o)
       i += 1
     }
+    r.record.freeObjects(t, o)
   }
 
   private def ship(r: Relation, t: Array[Long], o: Int): Unit = {

@@ -1,7 +1,7 @@
 package io.phantoms.spark.run.interpreted
 
 import io.phantoms.spark.block.{BlockBuilder, ByteDictionary, Hashing}
-import io.phantoms.spark.functions.{FieldType, KernelSupport, RecordWords}
+import io.phantoms.spark.functions.{FieldType, GroupObjects, KernelSupport, RecordWords}
 import io.phantoms.spark.spec.{Flag, RecordLayout, SharedSpec}
 
 import org.apache.spark.sql.catalyst.InternalRow
@@ -12,8 +12,10 @@ import org.apache.spark.unsafe.types.UTF8String
 /**
  * Reads and writes records of one relation. What [[RecordCode]] writes as Java text, done: records come out the same to
  * the bit, and values enter the dictionary in the same order.
+ *
+ * @param objects of the kernel, which has them once it is open
  */
-private[interpreted] final class RecordAccess(spec: SharedSpec, val layout: RecordLayout) {
+private[interpreted] final class RecordAccess(spec: SharedSpec, val layout: RecordLayout, objects: => GroupObjects) {
   import layout.{flagWords, keyWords, stride}
 
   private val keys = layout.keys.toArray
@@ -28,7 +30,8 @@ private[interpreted] final class RecordAccess(spec: SharedSpec, val layout: Reco
   private val keyNull = Array.tabulate(spec.keys.size)(k => layout.keyNull.get(k).orNull)
   private val slotTypes = spec.slots.indices.map(layout.slotField).toArray
   private val slotFields = slotTypes.map {
-    case _: FieldType.WideDecimal | _: FieldType.Total | _: FieldType.Words | FieldType.CarryField => null
+    case _: FieldType.WideDecimal | _: FieldType.Total | _: FieldType.Words => null
+    case FieldType.CarryField | FieldType.ObjectField => null
     case other => FieldAccess.ofBuffer(other)
   }
   private val slotWord = Array.tabulate(spec.slots.size)(s => layout.slotPlace.getOrElse(s, 0))
@@ -37,6 +40,7 @@ private[interpreted] final class RecordAccess(spec: SharedSpec, val layout: Reco
   private val carryShift = Array.tabulate(spec.slots.size)(s => layout.carryShift.getOrElse(s, 0))
   private val plainSlots = slots.filterNot(layout.carryShift.contains)
   private val sharedWords = layout.sharedWords.toArray
+  private val objectWords = layout.objectPlaces.map(_._2).toArray
 
   private val keyMask = Array.tabulate(flagWords)(layout.keyMask)
   private val slotMask = Array.tabulate(flagWords)(layout.slotMask)
@@ -132,7 +136,12 @@ private[interpreted] final class RecordAccess(spec: SharedSpec, val layout: Reco
     sharedWords.foreach { case (word, both) =>
       t(o + word) = both.map(slot => parent.carryBits(slot, s, a) << carryShift(slot)).reduce(_ | _)
     }
+    // No object is of two records.
+    objectWords.foreach(w => t(o + w) = objects.copy(t(o + w)))
   }
+
+  /** Frees the objects of a record that is dropped. */
+  def freeObjects(t: Array[Long], o: Int): Unit = objectWords.foreach(w => objects.free(t(o + w)))
 
   private def carryBits(slot: Int, t: Array[Long], o: Int): Long =
     (t(o + slotWord(slot)) >>> carryShift(slot)) & RecordLayout.HalfWord
@@ -152,6 +161,7 @@ private[interpreted] final class RecordAccess(spec: SharedSpec, val layout: Reco
         KernelSupport.total(t(w), t(w + 1), t(w + 2), d.scale)
       case FieldType.CarryField => carryBits(slot, t, o).toInt
       case FieldType.Words(count) => new RecordWords(count).of(t, o + slotWord(slot))
+      case FieldType.ObjectField => objects.get(t(o + slotWord(slot)))
       case _ => slotFields(slot).value(t(o + slotWord(slot)), dictionary)
     }
 
@@ -182,6 +192,7 @@ private[interpreted] final class RecordAccess(spec: SharedSpec, val layout: Reco
             ((value.asInstanceOf[Int] & RecordLayout.HalfWord) << carryShift(slot))
         // Changed in place, from zero on.
         case FieldType.Words(count) => if (value == null) java.util.Arrays.fill(t, at, at + count, 0L)
+        case FieldType.ObjectField => if (value == null) t(at) = objects.create(slot)
         case f if f.isDictionary && (value.asInstanceOf[AnyRef] eq old.asInstanceOf[AnyRef]) =>
         case _ => t(at) = slotFields(slot).bits(value, dictionary)
       }
@@ -221,6 +232,7 @@ private[interpreted] final class RecordAccess(spec: SharedSpec, val layout: Reco
       rewriteIds(copy, 0, block.localId(_, dictionary))
       idWords.foreach(w => block.patch(w, copy(w)))
     }
+    objectWords.foreach(w => block.patch(w, block.body(objects.written(t(o + w))).toLong))
     full
   }
 
