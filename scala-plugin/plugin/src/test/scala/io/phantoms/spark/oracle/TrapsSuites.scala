@@ -116,15 +116,19 @@ class ObjectTrapsSuite extends TrapVariants with OneOfEight with ObjectTraps {
   override protected def place: Int = 1
 }
 
-class RandomObjectTrapsSuite extends RandomTraps with OneOfEight with ObjectTraps {
+/** Of sixteen traps of objects one runs in each of these, and two as a session meets them. */
+trait OtherObjectTraps extends SharesTests with ObjectTraps with TrapTables {
   override protected def asChosen: Boolean = false
+  override protected def places: Int = 16
+}
+
+class RandomObjectTrapsSuite extends RandomTraps with OtherObjectTraps with ObjectTraps {
   override protected def place: Int = 4
 }
 
 class InterpretedObjectTrapsSuite
-    extends OneOfEight with RandomConfigurationSuite with TrapTables with InterpretedVariants with ObjectTraps {
-  override protected def asChosen: Boolean = false
-  override protected def place: Int = 6
+    extends OtherObjectTraps with RandomConfigurationSuite with InterpretedVariants with ObjectTraps {
+  override protected def place: Int = 12
   override protected def seeds: Seq[Long] = Seq(7L)
 }
 
