@@ -45,7 +45,7 @@ object DeclineCases {
       text(
         """select k, sum(n) as n from (select k, m, count(*) as n from flows group by grouping sets ((k), (m))) q
           |where n > (select max(c) from t)
-          |  and n > (select max(p) from (select a, b, percentile(c, 0.5) as p from t group by cube(a, b)) u)
+          |  and n > (select max(p) from (select a, b, mode(c) as p from t group by cube(a, b)) u)
           |group by k"""
       )
     ),
@@ -62,7 +62,7 @@ object DeclineCases {
     one("predicates-disabled", "DISABLED", Filtered, PhantomsConf.PredicatesEnabled.key -> "false"),
     one("distinct-disabled", "DISABLED", Distinct, PhantomsConf.DistinctEnabled.key -> "false"),
     one("order-dependent", "ORDER_DEPENDENT", cube("first(c)")),
-    one("unsupported-function", "UNSUPPORTED_FUNCTION", cube("percentile(c, 0.5)")),
+    one("unsupported-function", "UNSUPPORTED_FUNCTION", cube("mode(c)")),
     one("unsupported-input-type", "UNSUPPORTED_INPUT_TYPE", cube("max(b collate unicode_ci)")),
     one("unsupported-key-type", "UNSUPPORTED_KEY_TYPE", "select m, a, count(*) from t group by cube(m, a)"),
     one("unsupported-shape", "UNSUPPORTED_SHAPE", cube("approx_count_distinct(c, 0.008)")),

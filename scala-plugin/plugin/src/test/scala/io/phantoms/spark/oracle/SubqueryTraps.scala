@@ -95,7 +95,7 @@ trait SubqueryTraps extends Traps { this: AnyFunSuite =>
       |where p.s > (select min(c) from t where z = 1)""".stripMargin
   )
   declines("in what is added up", "SUBQUERY")(
-    "select a, sum(c * (select count(*) from dim)) s, max((select max(name) from dim) || b) from t group by a"
+    "select a, sum(c * (select count(*) from dim)) s from t group by a"
   )
   shares("in what is added up, beside others")(
     """select x.a, x.s, y.n, z.m from (select a, sum(c * (select count(*) from dim)) s from t group by a) x

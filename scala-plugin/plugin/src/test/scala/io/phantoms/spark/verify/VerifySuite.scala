@@ -55,14 +55,15 @@ class VerifySuite extends AnyFunSuite with VerifyingSession {
     }
   }
 
-  for (adaptive <- Turns.some(Seq(true, false), 1)) test(s"a lost row is reported, and plain Spark's rows are returned: $adaptive") {
-    withConf("spark.sql.adaptive.enabled" -> adaptive.toString) {
-      val found = WrongSharing.during(loses(7))(run(spark.sql(union)))
-      val v = only(found)
-      assert(v.outcome == Verification.Different && v.differingRows == 1 && v.plainRows == v.sharedRows + 1)
-      assert(v.plain != v.shared && v.warning.contains(v.plain) && v.warning.contains(v.shared))
+  for (adaptive <- Turns.some(Seq(true, false), 1))
+    test(s"a lost row is reported, and plain Spark's rows are returned: $adaptive") {
+      withConf("spark.sql.adaptive.enabled" -> adaptive.toString) {
+        val found = WrongSharing.during(loses(7))(run(spark.sql(union)))
+        val v = only(found)
+        assert(v.outcome == Verification.Different && v.differingRows == 1 && v.plainRows == v.sharedRows + 1)
+        assert(v.plain != v.shared && v.warning.contains(v.plain) && v.warning.contains(v.shared))
+      }
     }
-  }
 
   test("the log has the query and both fingerprints, once") {
     val lines = warnings(WrongSharing.during(loses(7)) {
@@ -95,13 +96,14 @@ class VerifySuite extends AnyFunSuite with VerifyingSession {
     assert(wrong.outcome == Verification.Different && wrong.differingSums == Seq("x") && wrong.differingRows == 0)
   }
 
-  for (adaptive <- Turns.some(Seq(true, false), 1, 1)) test(s"where the plugin's plan alone fails, rows are plain Spark's: $adaptive") {
-    withConf("spark.sql.adaptive.enabled" -> adaptive.toString) {
-      val v = only(WrongSharing.during(fails)(run(spark.sql(sets))))
-      assert(v.outcome == Verification.Failed && v.error.exists(_.contains("the plugin is broken")))
-      assert(v.shared.isEmpty && v.warning.contains("failed where plain Spark's does not"))
+  for (adaptive <- Turns.some(Seq(true, false), 1, 1))
+    test(s"where the plugin's plan alone fails, rows are plain Spark's: $adaptive") {
+      withConf("spark.sql.adaptive.enabled" -> adaptive.toString) {
+        val v = only(WrongSharing.during(fails)(run(spark.sql(sets))))
+        assert(v.outcome == Verification.Failed && v.error.exists(_.contains("the plugin is broken")))
+        assert(v.shared.isEmpty && v.warning.contains("failed where plain Spark's does not"))
+      }
     }
-  }
 
   test("plain Spark's error is the query's, whatever the plugin's plan does") {
     val failing = PluginSession.union("(select *, 1 div (v - 5) z from flows)").replace("sum(v)", "sum(z)")
