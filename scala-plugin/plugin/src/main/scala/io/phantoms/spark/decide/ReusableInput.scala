@@ -1,5 +1,6 @@
 package io.phantoms.spark.decide
 
+import org.apache.spark.sql.catalyst.expressions.{Exists, Expression, InSubquery, ListQuery, Not, PredicateHelper}
 import org.apache.spark.sql.catalyst.plans.logical.{
   Expand,
   Filter,
@@ -10,6 +11,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{
   Range,
   Union
 }
+import org.apache.spark.sql.catalyst.trees.TreePattern.PLAN_EXPRESSION
 import org.apache.spark.sql.execution.LogicalRDD
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.LogicalRelation
@@ -24,11 +26,24 @@ import org.apache.spark.sql.internal.SQLConf
  * [[io.phantoms.spark.physical.BlockExchange]]), but not through stages of Spark's own that read them. What connectors make
  * of one table for each copy need not be equal.
  */
-private[spark] object ReusableInput {
+private[spark] object ReusableInput extends PredicateHelper {
   def apply(plan: LogicalPlan, conf: SQLConf): Boolean = {
     val leaves = plan.collectLeaves()
     def isAnyStage = !conf.adaptiveExecutionEnabled || !leaves.exists(_.isInstanceOf[InMemoryRelation])
-    conf.exchangeReuseEnabled && leaves.forall(isComparable) && (isAnyStage || isOneStage(plan))
+    conf.exchangeReuseEnabled && leaves.forall(isComparable) && (isAnyStage || isOneStage(plan)) &&
+    !plan.exists(p => p.containsPattern(PLAN_EXPRESSION) && marksRows(p))
+  }
+
+  /** Whether Spark makes a join of what it asks that tells of each row whether it was found: for each copy by a name of its own. */
+  private def marksRows(operator: LogicalPlan): Boolean = {
+    def holds(e: Expression): Boolean = e.exists { case _: ListQuery | _: Exists => true; case _ => false }
+    operator match {
+      case f: Filter => splitConjunctivePredicates(f.condition).exists {
+          case _: InSubquery | _: Exists | Not(_: InSubquery | _: Exists) => false
+          case other => holds(other)
+        }
+      case other => other.expressions.exists(holds)
+    }
   }
 
   private def isComparable(leaf: LogicalPlan): Boolean = leaf match {

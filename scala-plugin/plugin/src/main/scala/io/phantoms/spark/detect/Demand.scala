@@ -33,6 +33,8 @@ private[detect] object Demand {
       case None => Left(UnsupportedShape("Python functions of results that Spark does not compute apart"))
     }
     else if (SubqueryResults.isIn(aggregate)) above(SubqueryResults.apart(aggregate))
+    else if (filterAbove.exists(asksOnce) && FailingParts.inResults(aggregate))
+      above(SubqueryResults.apart(aggregate))
     else if (InterpretedResults.isIn(aggregate))
       // Whatever else may fail is asked of groups that the filter keeps only.
       above(if (filterAbove.isEmpty) InterpretedResults.apart(aggregate) else SubqueryResults.apart(aggregate))
@@ -43,6 +45,10 @@ private[detect] object Demand {
         val filter = filterAbove.filterNot(_.containsPattern(PYTHON_UDF))
         Demand(branches.map(_.keptBy(filter, aggregate.output)), aggregate.output, identity)
       }
+
+  /** What cannot be asked of the results within the groupBy, to keep these from failing for groups that it drops. */
+  private def asksOnce(filter: Expression): Boolean =
+    !Predicates.isRepeatable(filter) && !filter.containsPattern(PYTHON_UDF)
 
   /** Of an Aggregate some of whose results are computed above it. */
   private def above(apart: (Aggregate, Project)): Either[DeclineReason, Demand] = apart match {

@@ -1,6 +1,7 @@
 package io.phantoms.spark.detect
 
 import io.phantoms.spark.detect.DeclineReason.UnsupportedShape
+import io.phantoms.spark.functions.ObjectAggregate
 
 import org.apache.spark.sql.catalyst.expressions.{
   Alias,
@@ -85,7 +86,10 @@ private[detect] final class DistinctGroups(
       val same = outer(aggregate.child).output.zip(aggregate.output).forall { case (made, wanted) =>
         made.exprId == wanted.exprId && made.dataType == wanted.dataType && (wanted.nullable || !made.nullable)
       }
-      if (same) Right(Demand(queries.take(1) ++ queries.drop(1).map(_.copy(reads = false)), output, outer))
+      // Where Spark does not copy rows, there is a state of no row, and the user's program makes a result of that.
+      def isOfNoRow = keys.isEmpty && !isExpanded && ordinary.exists(c => ObjectAggregate.isUsers(c.aggregateFunction))
+      if (same && !isOfNoRow)
+        Right(Demand(queries.take(1) ++ queries.drop(1).map(_.copy(reads = false)), output, outer))
       else Left(UnsupportedShape("a result that may be NULL only over DISTINCT values computed first"))
     }
   }

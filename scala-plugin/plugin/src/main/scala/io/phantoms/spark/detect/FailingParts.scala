@@ -1,10 +1,12 @@
 package io.phantoms.spark.detect
 
-import io.phantoms.spark.functions.ExpressionCost
+import io.phantoms.spark.functions.{ExpressionCost, FilterOrder}
 
 import org.apache.spark.sql.catalyst.expressions.{And, ConditionalExpression, Expression, NamedExpression, Or}
 import org.apache.spark.sql.catalyst.expressions.aggregate._
+import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, Join, LogicalPlan, Project, Union}
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{DecimalType, NumericType}
 
 /**
@@ -13,9 +15,13 @@ import org.apache.spark.sql.types.{DecimalType, NumericType}
  */
 private[detect] object FailingParts {
 
-  /** Whether two lists of columns have any in common: none that either computes for every row anyway. */
-  def inCommon(first: Seq[Expression], second: Seq[Expression]): Boolean = {
-    val (a, b) = (first.flatMap(in(_, isGuarded = false)), second.flatMap(in(_, isGuarded = false)))
+  /**
+   * Whether two lists of columns have any in common: none that either computes for every row anyway.
+   *
+   * @param areGuarded whether they are asked for some rows only, by what stands above
+   */
+  def inCommon(first: Seq[Expression], second: Seq[Expression], areGuarded: Boolean): Boolean = {
+    val (a, b) = (first.flatMap(in(_, areGuarded)), second.flatMap(in(_, areGuarded)))
     val guarded = Seq(a, b).map(_.filter(_.isGuarded).map(_.expression).toSet).reduce(_ & _)
     (guarded -- (a ++ b).filterNot(_.isGuarded).map(_.expression)).nonEmpty
   }
@@ -39,6 +45,32 @@ private[detect] object FailingParts {
       }
       if (canFail(e)) Part(e.canonicalized, isGuarded) +: below else below
   }
+
+  /**
+   * Whether an Aggregate is compiled into a stage as those that it was made of, if something in them may fail: what is
+   * compiled is asked of the groups, and by FILTER clauses of the rows, that are kept, and other Aggregates otherwise.
+   */
+  def isCompiledAlike(merged: Aggregate, parts: Aggregate*): Boolean = {
+    val all = merged +: parts
+    all.map(isCompiled).distinct.size == 1 ||
+    !merged.aggregateExpressions.exists(c => in(c, isGuarded = false).nonEmpty || canFailOnGroups(c))
+  }
+
+  private def isCompiled(aggregate: Aggregate): Boolean = {
+    val calls = aggregate.aggregateExpressions.flatMap(_.collect { case call: AggregateExpression => call })
+    isFew(aggregate.aggregateExpressions) &&
+    FilterOrder.isCompiled(calls.map(_.aggregateFunction), aggregate.groupingExpressions, calls.flatMap(_.filter))
+  }
+
+  /** Likewise of the columns of a Project, which has those of another one and more. */
+  def isCompiledAlike(first: Seq[NamedExpression], all: Seq[NamedExpression]): Boolean = {
+    def compiles(columns: Seq[NamedExpression]): Boolean =
+      isFew(columns) && !columns.exists(_.exists(_.isInstanceOf[CodegenFallback]))
+    compiles(all) || !compiles(first) || !all.exists(ExpressionCost.canFail)
+  }
+
+  /** Wider ones Spark does not compile. */
+  private def isFew(columns: Seq[NamedExpression]): Boolean = columns.size <= SQLConf.get.wholeStageMaxNumFields
 
   /** Given what its aggregate functions come to. */
   private def canFail(e: Expression): Boolean =

@@ -31,34 +31,41 @@ object InputAlignment {
   }
 
   /** Merges copies of one input; None when they are not. */
-  def merge(first: LogicalPlan, second: LogicalPlan): Option[Merged] = align(first, second).map(_.asPutOut)
+  def merge(first: LogicalPlan, second: LogicalPlan): Option[Merged] = merge(first, second, isDeferred = false)
 
-  private def align(first: LogicalPlan, second: LogicalPlan): Option[Merged] =
-    if (first.sameResult(second)) Some(Merged(first, AttributeMap(second.output.zip(first.output))))
+  /** @param isDeferred whether Spark may compute columns of theirs for some rows only: those that something above keeps */
+  private def merge(first: LogicalPlan, second: LogicalPlan, isDeferred: Boolean): Option[Merged] =
+    align(first, second, isDeferred).map(_.asPutOut)
+
+  private def align(first: LogicalPlan, second: LogicalPlan, isDeferred: Boolean): Option[Merged] =
+    if (first.sameResult(second) && !EvaluationOrder.matters(first))
+      Some(Merged(first, AttributeMap(second.output.zip(first.output))))
     else (first, second) match {
       case (a: Project, b: Project) =>
-        merge(a.child, b.child).flatMap(project(a.projectList, _, b.projectList))
-      case (a: Project, b) => merge(a.child, b).flatMap(project(a.projectList, _, b.output))
-      case (a, b: Project) => merge(a, b.child).flatMap(project(a.output, _, b.projectList))
+        merge(a.child, b.child, isDeferred).flatMap(project(a.projectList, _, b.projectList, isDeferred))
+      case (a: Project, b) => merge(a.child, b, isDeferred).flatMap(project(a.projectList, _, b.output, isDeferred))
+      case (a, b: Project) => merge(a, b.child, isDeferred).flatMap(project(a.output, _, b.projectList, isDeferred))
       case (a: Filter, b: Filter) =>
-        merge(a.child, b.child).collect {
-          case m if m.translate(b.condition).semanticEquals(a.condition) =>
+        merge(a.child, b.child, isDeferred = true).collect {
+          case m if EvaluationOrder.isSame(a.condition, m.translate(b.condition)) =>
             Merged(a.withNewChildren(Seq(m.plan)), m.second)
         }
       case (a: Join, b: Join) => joins(a, b)
       case (a: Aggregate, b: Aggregate) => aggregates(a, b)
-      case (a: Union, b: Union) => unions(a, b)
+      case (a: Union, b: Union) => unions(a, b, isDeferred)
       case _ => None
     }
 
   private def project(
       first: Seq[NamedExpression],
       children: Merged,
-      second: Seq[NamedExpression]
+      second: Seq[NamedExpression],
+      isDeferred: Boolean
   ): Option[Merged] =
     // semanticEquals is false for what is not deterministic, so such columns would be computed twice.
     Option.when((first ++ second).forall(_.deterministic))(())
-      .flatMap(_ => WidenedColumns(first, second, children.translate))
+      .flatMap(_ => WidenedColumns(first, second, children.translate, isDeferred))
+      .filter(widened => FailingParts.isCompiledAlike(first, widened.columns))
       .map { widened =>
         val handsOn = widened.columns.corresponds(children.plan.output) { (column, below) =>
           column.isInstanceOf[Attribute] && column.exprId == below.exprId
@@ -68,8 +75,8 @@ object InputAlignment {
       }
 
   private def joins(a: Join, b: Join): Option[Merged] = for {
-    left <- merge(a.left, b.left)
-    right <- merge(a.right, b.right)
+    left <- merge(a.left, b.left, isDeferred = true)
+    right <- merge(a.right, b.right, isDeferred = true)
     existence = (a.joinType, b.joinType) match {
       case (ExistenceJoin(x), ExistenceJoin(y)) => Some(Seq(y -> x))
       case (x, y) => Option.when(x == y)(Nil)
@@ -80,7 +87,8 @@ object InputAlignment {
       case _ => right.second.toSeq
     }) ++ marks
     inside = Merged(a, AttributeMap(left.second.toSeq ++ right.second.toSeq))
-    if a.hint == b.hint && (a.condition.map(_.canonicalized) == b.condition.map(inside.translate(_).canonicalized))
+    if a.hint == b.hint && a.condition.size == b.condition.size
+    if a.condition.zip(b.condition).forall { case (x, y) => EvaluationOrder.isSame(x, inside.translate(y)) }
   } yield Merged(
     a.withNewChildren(Seq(left.plan, right.plan)),
     AttributeMap(pairs)
@@ -93,31 +101,31 @@ object InputAlignment {
     val mix = (a.groupingExpressions ++ b.groupingExpressions ++ all)
       .forall(e => e.deterministic && !e.exists(_.isInstanceOf[PythonFuncExpression]))
     for {
-      children <- if (mix && a.hint == b.hint) merge(a.child, b.child) else None
+      children <- if (mix && a.hint == b.hint) merge(a.child, b.child, isDeferred = true) else None
       if a.groupingExpressions.map(_.canonicalized) ==
         b.groupingExpressions.map(children.translate(_).canonicalized)
       // Spark plans what has several DISTINCT inputs over copies of its rows.
       if distinct(a.aggregateExpressions) == distinct(b.aggregateExpressions.map(children.translate))
-      widened <- WidenedColumns(a.aggregateExpressions, b.aggregateExpressions, children.translate)
-    } yield Merged(
-      a.copy(aggregateExpressions = widened.columns, child = children.plan),
-      AttributeMap(widened.second)
-    )
+      widened <- WidenedColumns(a.aggregateExpressions, b.aggregateExpressions, children.translate, isDeferred = true)
+      merged = a.copy(aggregateExpressions = widened.columns, child = children.plan)
+      if FailingParts.isCompiledAlike(merged, a, b)
+    } yield Merged(merged, AttributeMap(widened.second))
   }
 
-  private def distinct(columns: Seq[Expression]): Set[Set[Expression]] = columns.flatMap(_.collect {
-    case call: AggregateExpression if call.isDistinct =>
-      (call.aggregateFunction.children ++ call.filter).map(_.canonicalized).toSet
-  }).toSet
+  private def distinct(columns: Seq[Expression]): Set[(Set[Expression], Option[Expression])] =
+    columns.flatMap(_.collect {
+      case call: AggregateExpression if call.isDistinct =>
+        (call.aggregateFunction.children.map(_.canonicalized).toSet, call.filter.map(_.canonicalized))
+    }).toSet
 
   // An alias that says nothing new Spark removes; but no child of a Union may put out one column twice.
   private val Copied = new MetadataBuilder().putBoolean("io.phantoms.copied", value = true).build()
 
   /** Child by child: a column of the second copy is one of the first where it is so in every child. */
-  private def unions(a: Union, b: Union): Option[Merged] =
+  private def unions(a: Union, b: Union, isDeferred: Boolean): Option[Merged] =
     if (a.children.size != b.children.size) None
     else {
-      val merged = a.children.zip(b.children).map { case (x, y) => merge(x, y) }
+      val merged = a.children.zip(b.children).map { case (x, y) => merge(x, y, isDeferred) }
       Option.when(merged.forall(_.isDefined)) {
         val children = merged.flatten
         // By column of the second copy: what it is in each child.

@@ -162,8 +162,12 @@ private[detect] object InputGroups {
   private final case class Unfiltered(input: LogicalPlan, parts: Vector[Part], guarded: Int) {
 
     /** Whether all compute the same of what may fail, and can do so behind a filter. */
-    def isSafe: Boolean = guarded == 0 || (guarded == Predicates.guarded(input) &&
-      parts.flatMap(_.condition).forall(c => Predicates.guarded(placedOn(c)) == 0))
+    def isSafe: Boolean = isOneOrder && (guarded == 0 || (guarded == Predicates.guarded(input) &&
+      parts.flatMap(_.condition).forall(c => Predicates.guarded(placedOn(c)) == 0)))
+
+    /** Whether filters that are equal also fail alike, so that it does not matter which of them is asked. */
+    private def isOneOrder: Boolean = parts.flatMap(_.condition).groupBy(_.canonicalized).values
+      .forall(same => same.tail.forall(EvaluationOrder.isSame(same.head, _)))
 
     private def placedOn(condition: Expression): LogicalPlan =
       Predicates.place(condition, input).collectFirst { case f: Filter => f.child }.get

@@ -80,6 +80,7 @@ object ScatteredAggregates {
       }
       // What several do alike plain Spark does once, down to the shuffle: there is nothing to share if all do.
       val groups = InputGroups(members).several.filter(shuffledBy(_).distinct.size > 1).filterNot(isOfOneUnion)
+        .filterNot(g => asksOneOf(g.base, found))
       groups.sortBy(_.members.head.ordinal).map { group =>
         val replaced = group.members.map(m => free(m.ordinal).aggregate)
         val asked = group.members.map(m => demands(m.ordinal))
@@ -95,6 +96,10 @@ object ScatteredAggregates {
       }
     }
   }
+
+  /** Whether an input asks a subquery that is to read what is shared itself, of that input or of another. */
+  private def asksOneOf(base: LogicalPlan, found: Seq[Found]): Boolean =
+    Subqueries.in(base).exists(_.exists(p => found.exists(_.aggregate eq p)))
 
   /** By ordinal what plain Spark shuffles; those without keys that it computes as one shuffle what the first of them does. */
   private def mergedBySpark(plan: LogicalPlan, all: IndexedSeq[Found]): IndexedSeq[LogicalPlan] = {

@@ -3,7 +3,7 @@ package io.phantoms.spark.detect
 import io.phantoms.spark.physical.Verified
 
 import org.apache.spark.sql.catalyst.expressions.{Exists, ListQuery, ScalarSubquery, SubqueryExpression}
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, RowLevelWrite}
+import org.apache.spark.sql.catalyst.plans.logical.{DomainJoin, LogicalPlan, RowLevelWrite}
 import org.apache.spark.sql.catalyst.trees.TreePattern.{OUTER_REFERENCE, PLAN_EXPRESSION}
 
 /**
@@ -36,7 +36,9 @@ object Subqueries {
   private object Alone {
     def unapply(s: SubqueryExpression): Option[SubqueryExpression] = s match {
       case scalar: ScalarSubquery => Option.when(scalar.outerAttrs.isEmpty && scalar.joinCond.isEmpty)(s)
-      case _: ListQuery | _: Exists => Option.when(!s.plan.containsPattern(OUTER_REFERENCE))(s)
+      // Of a domain of outer values Spark makes something of its own in each subquery.
+      case _: ListQuery | _: Exists =>
+        Option.when(!s.plan.containsPattern(OUTER_REFERENCE) && !s.plan.exists(_.isInstanceOf[DomainJoin]))(s)
       case _ => None
     }
   }

@@ -16,11 +16,13 @@ private[detect] object WidenedColumns {
    * None where columns of both would be computed in another way side by side than by themselves.
    *
    * @param translate what the second copy reads as what the first one does
+   * @param isDeferred whether Spark may compute them for some rows only
    */
   def apply(
       first: Seq[NamedExpression],
       second: Seq[NamedExpression],
-      translate: Expression => Expression
+      translate: Expression => Expression,
+      isDeferred: Boolean
   ): Option[WidenedColumns] = {
     // Both lists were pruned from one: a column goes behind the one that it follows there, so that copies which lack
     // different ones become what a copy that lacks none is, and Spark shuffles them once.
@@ -30,7 +32,7 @@ private[detect] object WidenedColumns {
     val ids = first.map(_.exprId).toSet
     val added = end.columns.filterNot(c => ids(c.exprId))
     val used = end.second.map(_._2.exprId).toSet
-    val isSafe = first.forall(c => used(c.exprId)) || !FailingParts.inCommon(first, added)
+    val isSafe = first.forall(c => used(c.exprId)) || !FailingParts.inCommon(first, added, isDeferred)
     Option.when(isSafe)(WidenedColumns(end.columns, end.second))
   }
 
@@ -41,7 +43,7 @@ private[detect] object WidenedColumns {
       next: Int
   ) {
     def withColumn(column: NamedExpression, wanted: Expression): Place =
-      columns.indexWhere(Inlining.withoutAlias(_).semanticEquals(wanted)) match {
+      columns.indexWhere(c => EvaluationOrder.isSame(Inlining.withoutAlias(c), wanted)) match {
         case -1 =>
           val fresh = wanted match {
             case a: Attribute => a

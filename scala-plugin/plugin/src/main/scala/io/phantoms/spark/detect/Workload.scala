@@ -57,7 +57,7 @@ final case class Workload(
     Workload.numbered(
       queries.map(_.functions.map(f => WorkloadAggregate(f.function, f.filter))),
       isLate = (a: WorkloadAggregate) => !a.function.isInstanceOf[DeclarativeAggregate]
-    )(a => (a.function.canonicalized, a.filter.map(_.canonicalized)))
+    )(a => (a.function.canonicalized, a.filter.map(_.canonicalized), Workload.order(a)))
 
   /** Distinct grouping expressions over [[base]], not yet normalised (NaN, -0.0). */
   def keys: IndexedSeq[Expression] = numberedKeys._1
@@ -189,6 +189,10 @@ object Workload {
 
   /** What finding a row's partner in a join takes, nanoseconds. */
   private val Joining = 60.0
+
+  /** What tells calls apart that are equal but for the order in which something may fail. */
+  private def order(a: WorkloadAggregate): Seq[Expression] =
+    (a.function.children ++ a.filter).filter(ExpressionCost.canFail).map(EvaluationOrder.ordered)
 
   /** Joins of a row's way to the aggregates: what a groupBy below reads, plain Spark shuffles once for all its copies, too. */
   private def joins(plan: LogicalPlan): Int = plan match {

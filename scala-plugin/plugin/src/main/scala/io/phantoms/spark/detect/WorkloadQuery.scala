@@ -1,6 +1,6 @@
 package io.phantoms.spark.detect
 
-import io.phantoms.spark.functions.{ExpressionCost, FilterOrder, WindowShape}
+import io.phantoms.spark.functions.{ExpressionCost, FilterOrder, ObjectAggregate, WindowShape}
 
 import org.apache.spark.sql.catalyst.expressions.{
   Attribute,
@@ -29,7 +29,8 @@ final case class FunctionSlot(attribute: Attribute, function: AggregateFunction,
 
   /** Where rows that do not satisfy a condition are nobody's: what may fail is evaluated of the others only. */
   def guardedBy(condition: Expression): FunctionSlot =
-    if (filter.exists(ExpressionCost.canFail)) under(condition) else behind(condition)
+    if (filter.exists(ExpressionCost.canFail) || ObjectAggregate.mayRefuse(function)) under(condition)
+    else behind(condition)
 
   /** What it reads is computed for every row where Spark does so for its like, whatever its filter: it has to be safe. */
   private def behind(condition: Expression): FunctionSlot =

@@ -72,9 +72,9 @@ object ExpressionCost {
 
   private def isNumber(t: DataType): Boolean = isPrimitive(t) || t.isInstanceOf[DecimalType]
 
-  /** Whether what an aggregate function reads may fail, or its own condition; adding up apart. */
+  /** Whether what an aggregate function reads may fail, or a program on what it reads, or its own condition; adding up apart. */
   def canFailOnInput(e: Expression): Boolean = e match {
-    case f: AggregateFunction => f.children.exists(canFail)
+    case f: AggregateFunction => f.children.exists(canFail) || ObjectAggregate.mayRefuse(f)
     case other => canFail(other)
   }
 

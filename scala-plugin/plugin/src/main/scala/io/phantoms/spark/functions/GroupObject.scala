@@ -1,5 +1,7 @@
 package io.phantoms.spark.functions
 
+import scala.util.control.NonFatal
+
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.aggregate.TypedImperativeAggregate
 
@@ -84,7 +86,7 @@ final class GroupObject private[functions] (
 
   private def read(): Any = plain.merge(plain.createAggregationBuffer(), plain.deserialize(written))
 
-  private def measure(): Unit = become(GroupObject.ofLive(plain.serialize(state).length))
+  private def measure(): Unit = program.weightOf(state).foreach(become)
 
   private def become(bytes: Long): Unit = {
     objects.weigh(bytes - weight)
@@ -124,5 +126,12 @@ private[functions] final class ObjectProgram(val plain: TypedImperativeAggregate
   val firstMeasured: Int = if (plain.children.forall(c => ObjectAggregate.isNarrow(c.dataType))) 16 else 1
 
   /** Of a state that is still empty. */
-  lazy val emptyWeight: Long = GroupObject.ofLive(plain.serialize(plain.createAggregationBuffer()).length)
+  lazy val emptyWeight: Long = weightOf(plain.createAggregationBuffer()).getOrElse(GroupObject.ofLive(Unknown))
+
+  /** Of a state; None where it cannot be written yet, as one that is null until a row has come: plain Spark does not ask. */
+  def weightOf(state: Any): Option[Long] =
+    try Some(GroupObject.ofLive(plain.serialize(state).length))
+    catch { case NonFatal(_) => None }
+
+  private val Unknown = 64
 }

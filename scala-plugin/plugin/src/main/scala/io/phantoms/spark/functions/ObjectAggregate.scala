@@ -74,6 +74,14 @@ object ObjectAggregate {
     case _ => false
   }
 
+  /** Whether its program may fail on a row, whose values are all there: it may not see one that plain Spark does not show it. */
+  def mayRefuse(function: AggregateFunction): Boolean = function match {
+    case p: Percentile => !p.frequencyExpression.foldable
+    case _: HllUnionAgg | _: ThetaUnionAgg => true
+    case o: ObjectAggregate => mayRefuse(o.plain)
+    case other => isUsers(other)
+  }
+
   /** Words that a group of all such functions among these is expected to be written as. */
   def sum(functions: Seq[AggregateFunction]): Int =
     math.min(Int.MaxValue / 2, functions.filter(is).map(words).sum).toInt

@@ -160,6 +160,8 @@ object SharedFunction {
       case _ => true
     })
     override def isApproximate(f: AggregateFunction): Boolean = ObjectAggregate.isApproximate(f)
+    // Whatever the user's adds.
+    override def addsFloats(f: AggregateFunction): Boolean = ObjectAggregate.isUsers(f)
     override def executed(f: AggregateFunction): DeclarativeAggregate = f match {
       case program: TypedImperativeAggregate[_] => ObjectAggregate(program)
       case other => super.executed(other)

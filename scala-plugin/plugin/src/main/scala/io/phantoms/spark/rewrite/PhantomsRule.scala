@@ -90,7 +90,7 @@ final class PhantomsRule(
     } catch {
       case Cancelled(e) => throw e
       case NonFatal(e) if !settings.strict => bug(e)
-      case e: LinkageError if !settings.strict => bug(e)
+      case e @ (_: LinkageError | _: StackOverflowError) if !settings.strict => bug(e)
     }
   }
 

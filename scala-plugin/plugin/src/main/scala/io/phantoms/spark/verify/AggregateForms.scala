@@ -1,10 +1,17 @@
 package io.phantoms.spark.verify
 
-import io.phantoms.spark.functions.SharedFunction
+import io.phantoms.spark.functions.{ObjectAggregate, SharedFunction}
 import io.phantoms.spark.verify.ColumnForm._
 
 import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, Count, Max, MaxMinBy, Min}
+import org.apache.spark.sql.catalyst.expressions.aggregate.{
+  AggregateExpression,
+  AggregateFunction,
+  Count,
+  Max,
+  MaxMinBy,
+  Min
+}
 import org.apache.spark.sql.types._
 
 /** How closely results of aggregate functions are compared. */
@@ -22,6 +29,7 @@ private object AggregateForms {
       // Of equal ones it is any.
       case _: MaxMinBy => LeftOut
       case _ => SharedFunction.of(function) match {
+          case Some(shared) if dependsOnOrder(shared, function) => LeftOut
           case Some(shared) if shared.isExact(function) => from
           case Some(_) => if (isFloat(function.dataType)) Rounded else from
           // What is not known to be the same in any order of rows.
@@ -29,6 +37,10 @@ private object AggregateForms {
         }
     }
   }
+
+  /** Whether plain Spark itself may answer otherwise in another order of rows, beyond sums of floats; or may, as far as known. */
+  private def dependsOnOrder(shared: SharedFunction, function: AggregateFunction): Boolean =
+    shared.isApproximate(function) || ObjectAggregate.isUsers(function) || SharedFunction.isUnordered(function)
 
   def holdsFloats(t: DataType): Boolean = t match {
     case s: StructType => s.fields.exists(f => holdsFloats(f.dataType))

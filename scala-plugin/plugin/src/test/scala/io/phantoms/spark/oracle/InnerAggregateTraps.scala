@@ -242,6 +242,33 @@ trait InnerAggregateTraps extends Traps { this: AnyFunSuite =>
     """with v as (select a, b, max(z) m, count(*) k, sum(w * 1e30) q from t group by a, b)
       |select a, count(q) v from v where m > 5 group by a union all select length(b), sum(k) from v where m > 0 group by length(b)""".stripMargin
   )
+  ansi("a division below a join, of rows that find no partner")(
+    """with d as (select explode(array(1, 2)) a)
+      |select p.a, sum(p.r) v from (select a, z, c div z + 1 r from t) p join d on p.z = d.a group by p.a
+      |union all select p.z, sum(p.r) from (select a, z, c div z + 2 r from t) p join d on p.z = d.a group by p.z""".stripMargin
+  )
+  ansi("a result that HAVING guards, beside a function that is not compiled")(
+    """select a, sum(r) v from (select a, z, sum(c) div max(z) r from t group by a, z having max(z) <> 0) group by a
+      |union all select z, count(m) from (select a, z, max(b) m from t group by a, z having max(z) <> 0) group by z""".stripMargin
+  )
+  ansi("what a FILTER guards, beside DISTINCT values and DISTINCT values under a FILTER")(
+    """select a, sum(s) + sum(k) v from
+      |(select a, z, sum(c / z) filter (where z <> 0) s, count(distinct n, flag) k from t group by a, z) group by a
+      |union all select z, cast(sum(k) as double) from
+      |(select a, z, count(distinct n) filter (where flag) k from t group by a, z) group by z""".stripMargin
+  )
+  test("ANSI: conditions in another order, of which one fails") {
+    withConf("spark.sql.ansi.enabled" -> "true") {
+      checkSame(
+        """select a, sum(c) v from t where z <> 0 and c / z > 1 group by a
+          |union all select n, sum(c) from t where c / z > 1 and z <> 0 group by n""".stripMargin
+      )
+      checkSame(
+        """select a, n, sum(c) filter (where z <> 0 and c / z > 1) p, sum(c) filter (where c / z > 1 and z <> 0) q
+          |from t group by cube(a, n)""".stripMargin
+      )
+    }
+  }
   keepsApart("other groupings inside")(
     """with v as (select a, b, sum(c) s from t group by a, b), w as (select z, b, sum(c) s from t group by z, b)
       |select a, sum(s) v from v group by a union all select z, sum(s) from w group by z""".stripMargin

@@ -200,10 +200,20 @@ trait ObjectTraps extends Traps { this: AnyFunSuite =>
     }
     withAnsi(false)(checkSharedSql(s"select a, median(1 / z) $cube"))
   }
+  shares("a state that cannot be written before a row has come")(s"select a, latest(b), max(c) $cube")
+  declines("a program's result of no row, beside DISTINCT", "UNSUPPORTED_SHAPE")(
+    "select count(distinct b), added(c) from t where c > 100000"
+  )
   test("what a function itself fails with") {
     checkFailsSharedSql(s"select a, percentile(c, 0.5, -n) $cube")
     checkFailsSharedSql(s"select a, picky(c) $cube")
     checkSharedSql(s"select a, picky(c) filter (where c < 50) $cube")
+    checkSharedSql(
+      "select a k, picky(c) v from t where c < 50 group by a union all select z, count(*) from t group by z"
+    )
+    checkSharedSql(
+      "select a, picky(c) v from t where a > 100 group by a union all select a, count(*) from t group by a"
+    )
   }
   if (asChosen) test("of two inputs that fail, Spark evaluates that of expressions first") {
     withAnsi(true)(

@@ -105,14 +105,11 @@ class SecondTierSuite extends EverySecondTest with TakesTurns with AdaptiveSpark
           val (lftas, tiers, merges) = operators(df)
           assert(lftas.size == 1 && lftas.head.metrics("rows").value == 400)
           assert(merges.map(_.metrics("numOutputRows").value).sum == rows)
-          if (input == "cached" && v.confs.contains("spark.sql.adaptive.enabled" -> "true")) assert(tiers.isEmpty)
-          else {
-            assert(tiers.size == 1 && merges.size == 2)
-            val tier = tiers.head.metrics.view.mapValues(_.value)
-            assert(tier("received") == lftas.head.metrics("externalEvictions").value)
-            assert(tier("shipped") > 0 && tier("blocks") > 0 && tier("blockBytes") > 0 && tier("peakBytes") > 0)
-            assert(merges.exists(_.metrics("received").value == tier("shipped")))
-          }
+          assert(tiers.size == 1 && merges.size == 2)
+          val tier = tiers.head.metrics.view.mapValues(_.value)
+          assert(tier("received") == lftas.head.metrics("externalEvictions").value)
+          assert(tier("shipped") > 0 && tier("blocks") > 0 && tier("blockBytes") > 0 && tier("peakBytes") > 0)
+          assert(merges.exists(_.metrics("received").value == tier("shipped")))
         }
       }
     }

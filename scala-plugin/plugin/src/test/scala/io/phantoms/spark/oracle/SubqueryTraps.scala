@@ -5,6 +5,15 @@ import org.scalatest.funsuite.AnyFunSuite
 /** Aggregates in subqueries that share an input with each other, or with the query that they are of. */
 trait SubqueryTraps extends Traps { this: AnyFunSuite =>
 
+  /** The same rows, or the same error, whatever is shared. */
+  private def checkSame(sql: String): Unit = {
+    val expected = plain(spark.sql(sql))
+    variants.foreach { v =>
+      val actual = withConf(v.confs: _*)(shared(spark.sql(sql)))
+      same(expected, actual, ordered = false, s"${v.label}\n$sql\n${actual.plan}")
+    }
+  }
+
   shares("scalar ones under filters of their own")(
     """select (select sum(c) from t where z = 0) p, (select max(c) from t where z = 1) q,
       |(select count(*) from t where a > 2) n, (select avg(sh) from t where b is null) m""".stripMargin
@@ -94,7 +103,7 @@ trait SubqueryTraps extends Traps { this: AnyFunSuite =>
     """select p.a, p.s, (select avg(c) from t q where q.a = p.a) m from (select a, sum(c) s from t group by a) p
       |where p.s > (select min(c) from t where z = 1)""".stripMargin
   )
-  declines("in what is added up", "SUBQUERY")(
+  declines("in what is added up", "SINGLE_AGGREGATE")(
     "select a, sum(c * (select count(*) from dim)) s from t group by a"
   )
   shares("in what is added up, beside others")(
@@ -104,6 +113,44 @@ trait SubqueryTraps extends Traps { this: AnyFunSuite =>
   shares("a key that asks one")(
     """select x.k, x.n, y.m from (select a + (select min(a) from dim) k, count(*) n from t group by 1) x
       |join (select a, b, max(c) m from t group by a, b) y on x.k = y.a join (select z, sum(c) s from t group by z) v on v.z = y.a""".stripMargin
+  )
+  shares("an input that asks what reads it, too, below a join")(
+    """select d.name, sum(x.dev) s, max(y.m) m from (select a, c - (select max(t.c) from t join dim on t.a = dim.a) dev from t) x
+      |join dim d on x.a = d.a join (select a, max(c) m from t group by a) y on y.a = x.a
+      |join (select a, b, min(c) m from t group by a, b) w on w.a = y.a group by d.name""".stripMargin
+  )
+  test("an input that asks what reads it") {
+    checkSame(
+      """select d.name, sum(x.dev) s from (select a, c - (select max(t.c) from t join dim on t.a = dim.a) dev from t) x
+        |join dim d on x.a = d.a group by d.name""".stripMargin
+    )
+    checkSame(
+      """with v as (select a, z, sum(c) s from t group by a, z)
+        |select a, sum(d) s from (select a, z, s - (select max(s) from v) d from v) group by a
+        |union all select z, max(s) from v group by z""".stripMargin
+    )
+  }
+  test("EXISTS whose conditions are no equality") {
+    checkSame(
+      """select d.a from dim d where exists (select z from t where t.a < d.a group by z having max(n) > 1)
+        |and exists (select n from t where t.a < d.a group by n having max(z) > 1)""".stripMargin
+    )
+  }
+  test("HAVING that asks one keeps results from failing") {
+    withConf("spark.sql.ansi.enabled" -> "true") {
+      checkSame(
+        """select a, sum(c) div (max(z) - 2) q from t group by a
+          |having max(z) <> 2 and count(*) > (select min(c) from t where z = 1)""".stripMargin
+      )
+      checkSame(
+        """select a, z, sum(c) div max(z) q from t group by grouping sets ((a, z), (a))
+          |having max(z) <> 0 and count(*) > (select count(*) from dim where a > 100)""".stripMargin
+      )
+    }
+  }
+  declines("IN beside others in the condition of an input", "INPUT_READ_TWICE")(
+    """select x.a, x.n, y.m from (select a, count(*) n from t where a in (select a from dim) or z = 1 group by a) x
+      |join (select a, b, max(c) m from t where a in (select a from dim) or z = 1 group by a, b) y on x.a = y.a""".stripMargin
   )
   declines("of different tables", "SINGLE_AGGREGATE")(
     "select a, (select max(name) from dim) h, count(*) from t group by a"

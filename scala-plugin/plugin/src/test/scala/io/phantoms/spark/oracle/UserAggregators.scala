@@ -14,7 +14,8 @@ private[oracle] object UserAggregators {
     "spread" -> udaf(Spread, Encoders.DOUBLE),
     "longest" -> udaf(Longest, Encoders.STRING),
     "weighed" -> udaf(Weighed, Encoders.product[Pair]),
-    "picky" -> udaf(Picky, Encoders.LONG)
+    "picky" -> udaf(Picky, Encoders.LONG),
+    "latest" -> udaf(Latest, Encoders.STRING)
   ).foreach { case (name, function) => spark.udf.register(name, function) }
 
   /** Adds longs up. */
@@ -94,5 +95,18 @@ private[oracle] object UserAggregators {
     override def finish(sum: java.lang.Long): java.lang.Long = sum
     override def bufferEncoder: Encoder[java.lang.Long] = Encoders.LONG
     override def outputEncoder: Encoder[java.lang.Long] = Encoders.LONG
+  }
+
+  final case class Last(value: String)
+
+  /** The last of the strings by their order; there is no state before the first. */
+  object Latest extends Aggregator[String, Last, String] {
+    override def zero: Last = null
+    override def reduce(last: Last, value: String): Last = merge(last, Last(if (value == null) "" else value))
+    override def merge(a: Last, b: Last): Last =
+      if (a == null) b else if (b == null || a.value >= b.value) a else b
+    override def finish(last: Last): String = last.value
+    override def bufferEncoder: Encoder[Last] = Encoders.product[Last]
+    override def outputEncoder: Encoder[String] = Encoders.STRING
   }
 }
