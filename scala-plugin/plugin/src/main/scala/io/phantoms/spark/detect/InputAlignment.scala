@@ -106,7 +106,7 @@ object InputAlignment {
         b.groupingExpressions.map(children.translate(_).canonicalized)
       // Spark plans what has several DISTINCT inputs over copies of its rows.
       if distinct(a.aggregateExpressions) == distinct(b.aggregateExpressions.map(children.translate))
-      widened <- WidenedColumns(a.aggregateExpressions, b.aggregateExpressions, children.translate, isDeferred = true)
+      widened <- WidenedColumns(a.aggregateExpressions, b.aggregateExpressions, children.translate, isDeferred = false)
       merged = a.copy(aggregateExpressions = widened.columns, child = children.plan)
       if FailingParts.isCompiledAlike(merged, a, b)
     } yield Merged(merged, AttributeMap(widened.second))
