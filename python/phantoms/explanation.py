@@ -14,7 +14,22 @@ if TYPE_CHECKING:
 __all__ = ["Explanation", "WhyNot", "explain", "why_not"]
 
 
-class Explanation:
+class _Planned:
+    """Decisions of one planning."""
+
+    _document: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All decisions about the plan as the JVM serialised them."""
+        return dict(self._document)
+
+    @property
+    def declined(self) -> list[dict[str, Any]]:
+        """What is left alone: ``code``, ``reason``, ``subject``, ``tree``, ``workload`` and ``advice`` of each part."""
+        return [d for d in self._document.get("decisions", []) if d["decision"] == "declined"]
+
+
+class Explanation(_Planned):
     """The plugin's decisions about one plan: printable, a dict, and a drawing in a notebook.
 
     Parameters
@@ -37,10 +52,6 @@ class Explanation:
         """The decisions in short."""
         return f"<Explanation: {'; '.join(self.configurations) or 'nothing shared'}>"
 
-    def to_dict(self) -> dict[str, Any]:
-        """The decisions as the JVM serialised them."""
-        return dict(self._document)
-
     @property
     def decisions(self) -> list[dict[str, Any]]:
         """One entry per place in the plan where aggregates could have been shared."""
@@ -50,11 +61,6 @@ class Explanation:
     def shared(self) -> list[dict[str, Any]]:
         """The decisions to share."""
         return [d for d in self.decisions if d["decision"] == "shared"]
-
-    @property
-    def declined(self) -> list[dict[str, Any]]:
-        """The decisions to leave a part of the plan alone, each with ``code`` and ``reason``."""
-        return [d for d in self.decisions if d["decision"] == "declined"]
 
     @property
     def configurations(self) -> list[str]:
@@ -81,7 +87,7 @@ class Explanation:
         return f"<pre>{escape(self._text)}</pre>{self.svg()}"
 
 
-class WhyNot(str):
+class WhyNot(_Planned, str):
     """Why the plugin leaves a plan, or parts of it, alone: a text, a dict, and a preformatted text in a notebook.
 
     The text is a tree of the query's aggregates, each followed by what became of it, and by what would help.
@@ -93,8 +99,6 @@ class WhyNot(str):
     document : mapping
         For programs: see `to_dict`.
     """
-
-    _document: dict[str, Any]
 
     def __new__(cls, text: str, document: Mapping[str, Any]) -> WhyNot:
         """Text and decisions of one planning."""
@@ -112,15 +116,6 @@ class WhyNot(str):
     def __repr__(self) -> str:
         """The codes alone."""
         return f"<WhyNot: {', '.join(self.codes) or 'nothing left alone'}>"
-
-    def to_dict(self) -> dict[str, Any]:
-        """All decisions about the plan as the JVM serialised them, those to share among them."""
-        return dict(self._document)
-
-    @property
-    def declined(self) -> list[dict[str, Any]]:
-        """What is left alone: ``code``, ``reason``, ``subject``, ``tree``, ``workload`` and ``advice`` of each part."""
-        return [d for d in self._document.get("decisions", []) if d["decision"] == "declined"]
 
     @property
     def codes(self) -> list[str]:

@@ -18,8 +18,6 @@ sealed trait Candidate {
   def parts: IndexedSeq[Seq[LogicalPlan]]
   def leftOut: Seq[LeftAlone]
 
-  /** The operators that a workload replaces. */
-
   /**
    * The operator with some workloads computed by other plans.
    *

@@ -27,17 +27,14 @@ private[detect] object Demand {
    * @param filterAbove a filter that stands directly above
    */
   def of(aggregate: Aggregate, filterAbove: Option[Expression]): Either[DeclineReason, Demand] =
-    if (PythonResults.isIn(aggregate)) PythonResults.apart(aggregate) match {
-      case Some((inner, project)) =>
-        of(inner, None).map(d => d.copy(finish = plan => project.copy(child = d.finish(plan))))
-      case None => Left(UnsupportedShape("Python functions of results that Spark does not compute apart"))
-    }
-    else if (SubqueryResults.isIn(aggregate)) above(SubqueryResults.apart(aggregate))
-    else if (filterAbove.exists(asksOnce) && FailingParts.inResults(aggregate))
-      above(SubqueryResults.apart(aggregate))
-    else if (InterpretedResults.isIn(aggregate))
+    if (PythonResults.isIn(aggregate)) PythonResults.apart(aggregate).map(above)
+      .getOrElse(Left(UnsupportedShape("Python functions of results that Spark does not compute apart")))
+    else if (
+      ResultsAbove.askSubqueries(aggregate) || (filterAbove.exists(asksOnce) && FailingParts.inResults(aggregate))
+    ) above(ResultsAbove.apart(aggregate))
+    else if (ResultsAbove.areInterpreted(aggregate))
       // Whatever else may fail is asked of groups that the filter keeps only.
-      above(if (filterAbove.isEmpty) InterpretedResults.apart(aggregate) else SubqueryResults.apart(aggregate))
+      above(if (filterAbove.isEmpty) ResultsAbove.interpretedApart(aggregate) else ResultsAbove.apart(aggregate))
     else if (Distincts.isIn(aggregate)) Distincts.of(aggregate)
     else
       AggregateNormalizer.branches(aggregate).map { branches =>
@@ -57,5 +54,6 @@ private[detect] object Demand {
 
   /** Whether the results of its groupBys are its own, so that those of a union's branches can be put out together. */
   def isPlain(aggregate: Aggregate): Boolean =
-    Seq(Distincts.isIn _, PythonResults.isIn _, SubqueryResults.isIn _, InterpretedResults.isIn _).forall(!_(aggregate))
+    !Distincts.isIn(aggregate) && !PythonResults.isIn(aggregate) && !ResultsAbove.askSubqueries(aggregate) &&
+      !ResultsAbove.areInterpreted(aggregate)
 }

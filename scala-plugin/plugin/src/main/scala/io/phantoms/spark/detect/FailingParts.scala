@@ -6,7 +6,6 @@ import org.apache.spark.sql.catalyst.expressions.{And, ConditionalExpression, Ex
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, Join, LogicalPlan, Project, Union}
-import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{DecimalType, NumericType}
 
 /**
@@ -58,19 +57,16 @@ private[detect] object FailingParts {
 
   private def isCompiled(aggregate: Aggregate): Boolean = {
     val calls = aggregate.aggregateExpressions.flatMap(_.collect { case call: AggregateExpression => call })
-    isFew(aggregate.aggregateExpressions) &&
+    FilterOrder.fits(aggregate.aggregateExpressions.map(_.dataType)) &&
     FilterOrder.isCompiled(calls.map(_.aggregateFunction), aggregate.groupingExpressions, calls.flatMap(_.filter))
   }
 
   /** Likewise of the columns of a Project, which has those of another one and more. */
   def isCompiledAlike(first: Seq[NamedExpression], all: Seq[NamedExpression]): Boolean = {
     def compiles(columns: Seq[NamedExpression]): Boolean =
-      isFew(columns) && !columns.exists(_.exists(_.isInstanceOf[CodegenFallback]))
+      FilterOrder.fits(columns.map(_.dataType)) && !columns.exists(_.exists(_.isInstanceOf[CodegenFallback]))
     compiles(all) || !compiles(first) || !all.exists(ExpressionCost.canFail)
   }
-
-  /** Wider ones Spark does not compile. */
-  private def isFew(columns: Seq[NamedExpression]): Boolean = columns.size <= SQLConf.get.wholeStageMaxNumFields
 
   /** Given what its aggregate functions come to. */
   private def canFail(e: Expression): Boolean =

@@ -107,9 +107,8 @@ object ScatteredAggregates {
       all(i).aggregate.groupingExpressions.isEmpty && !all(i).aggregate.eq(plan)
     }
     val numbers = MergedSubplans.of(plan, global.map(all(_).aggregate), SQLConf.get)
-    val first = global.zip(numbers).reverse.map { case (i, number) => number -> i }.toMap
-    val as = global.zip(numbers).map { case (i, number) => i -> first(number) }.toMap
-    all.indices.map(i => all(as.getOrElse(i, i)).shuffled)
+    val first = global.zip(numbers).map { case (i, number) => i -> global(numbers.indexOf(number)) }.toMap
+    all.indices.map(i => all(first.getOrElse(i, i)).shuffled)
   }
 
   /** What keeps an Aggregate from being shared with any other, whatever they read. */

@@ -2,7 +2,7 @@ package io.phantoms.spark.detect
 
 import scala.collection.immutable.BitSet
 
-import io.phantoms.spark.functions.{ExecutedFunction, ExpressionCost, ObjectAggregate, SignatureWord, WordsAggregate}
+import io.phantoms.spark.functions.{ExecutedFunction, ExpressionCost, RecordWidth, SignatureWord}
 import io.phantoms.spark.model.{KeyKind, PeriodicWindow, Query}
 import io.phantoms.spark.stats.GroupedInput
 
@@ -20,6 +20,16 @@ final case class WorkloadAggregate(function: AggregateFunction, filter: Option[E
 
   /** The function as it is run. */
   lazy val executed: ExecutedFunction = ExecutedFunction(function)
+
+  /**
+   * What tells calls apart: their canonical forms, and where those are equal but something may fail, the order in which it is
+   * evaluated.
+   */
+  def identity: Any = (
+    function.canonicalized,
+    filter.map(_.canonicalized),
+    (function.children ++ filter).filter(ExpressionCost.canFail).map(EvaluationOrder.ordered)
+  )
 }
 
 /**
@@ -57,7 +67,7 @@ final case class Workload(
     Workload.numbered(
       queries.map(_.functions.map(f => WorkloadAggregate(f.function, f.filter))),
       isLate = (a: WorkloadAggregate) => !a.function.isInstanceOf[DeclarativeAggregate]
-    )(a => (a.function.canonicalized, a.filter.map(_.canonicalized), Workload.order(a)))
+    )(_.identity)
 
   /** Distinct grouping expressions over [[base]], not yet normalised (NaN, -0.0). */
   def keys: IndexedSeq[Expression] = numberedKeys._1
@@ -81,13 +91,10 @@ final case class Workload(
       masksOf(i).flatMap(_._2).distinct.size,
       consumerOf(i),
       consumers(consumerOf(i)).repeated,
-      sketchWords(aggregatesOf(i).distinct.map(aggregates(_).function)),
+      RecordWidth.sketchWords(aggregatesOf(i).distinct.map(aggregates(_).function)),
       q.plainTimes
     )
   }
-
-  private def sketchWords(functions: Seq[AggregateFunction]): Int =
-    WordsAggregate.sum(functions) + ObjectAggregate.sum(functions)
 
   private lazy val consumerOf: Map[Int, Int] =
     consumers.zipWithIndex.flatMap { case (c, i) => c.queries.map(_ -> i) }.toMap
@@ -189,10 +196,6 @@ object Workload {
 
   /** What finding a row's partner in a join takes, nanoseconds. */
   private val Joining = 60.0
-
-  /** What tells calls apart that are equal but for the order in which something may fail. */
-  private def order(a: WorkloadAggregate): Seq[Expression] =
-    (a.function.children ++ a.filter).filter(ExpressionCost.canFail).map(EvaluationOrder.ordered)
 
   /** Joins of a row's way to the aggregates: what a groupBy below reads, plain Spark shuffles once for all its copies, too. */
   private def joins(plan: LogicalPlan): Int = plan match {

@@ -63,8 +63,8 @@ object WorkloadBuilder {
 
   /** Different calls of some functions. */
   private def different(queries: Seq[WorkloadQuery], of: AggregateFunction => Boolean): Seq[AggregateFunction] =
-    queries.flatMap(_.functions).filter(f => of(f.function))
-      .distinctBy(f => (f.function.canonicalized, f.filter.map(_.canonicalized))).map(_.function)
+    queries.flatMap(_.functions).filter(f => of(f.function)).map(f => WorkloadAggregate(f.function, f.filter))
+      .distinctBy(_.identity).map(_.function)
 
   /** Results that are put together from several groups are so by words of records; an object is none. */
   private def putTogether(query: WorkloadQuery): Option[DeclineReason] = {

@@ -2,7 +2,6 @@ package io.phantoms.spark.explain
 
 import io.phantoms.spark.decide.{Decision, Declined, Finding, Shared, Visited}
 import io.phantoms.spark.detect.Workload
-import io.phantoms.spark.physical.SharedExchange
 import io.phantoms.spark.stats.StatisticsProvider
 
 import org.apache.spark.sql.catalyst.expressions.ExprId
@@ -67,9 +66,7 @@ object Explained {
   /** Spark may run a rule a second time to see that it changes nothing more: what was declined is declined again. */
   private def isRepeated(before: Seq[Visited], again: Visited): Boolean = {
     def shares(v: Visited): Boolean = v.findings.exists(_.decision.isInstanceOf[Shared])
-    def isRewritten(v: Visited): Boolean = shares(v) && again.plan.exists(_.isInstanceOf[SharedExchange]) &&
-      v.plan.output.map(_.exprId) == again.plan.output.map(_.exprId)
-    !shares(again) && before.exists(v => isRewritten(v) || v.plan.sameResult(again.plan))
+    !shares(again) && before.exists(_.plan.sameResult(again.plan))
   }
 
   private def groupings(workload: Workload): String = {
@@ -80,14 +77,13 @@ object Explained {
   }
 
   private def path(plan: LogicalPlan, operators: Seq[LogicalPlan]): String = {
-    val marked = operators.flatMap(Place.of(plan, _))
+    // In a subquery, or in an input of shared aggregates in another form.
+    val (moved, marked) = operators.partitionMap(o => Place.of(plan, o).toRight(o))
     def isMarked(p: LogicalPlan): Boolean = marked.exists(_ eq p)
     val outlines = Outline.of(plan) { p =>
       if (isMarked(p)) Some(Outline(s"${Outline.title(p)}$Here"))
       else Option.when(p.exists(isMarked))(Outline(Outline.title(p)))
     }
-    // In a subquery, or in an input of shared aggregates in another form.
-    val moved = operators.filter(Place.of(plan, _).isEmpty).map(o => Outline(s"${Outline.title(o)}$Here"))
-    (outlines ++ moved).map(_.text).mkString("\n")
+    (outlines ++ moved.map(o => Outline(s"${Outline.title(o)}$Here"))).map(_.text).mkString("\n")
   }
 }

@@ -13,8 +13,12 @@ import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan, Subq
  * @param number of the workload that a finding is about
  */
 private[explain] final class Verdicts(visit: Visited, number: Finding => Option[Int]) {
-  private val places: Seq[(Finding, Seq[LogicalPlan])] =
-    visit.findings.map(f => f -> f.operators.flatMap(Place.of(visit.plan, _)))
+  // By finding: operators that stand elsewhere, and where in the plan the others do.
+  private val (elsewhere, places): (Seq[(Finding, Seq[LogicalPlan])], Seq[(Finding, Seq[LogicalPlan])]) =
+    visit.findings.map { f =>
+      val (others, here) = f.operators.partitionMap(o => Place.of(visit.plan, o).toRight(o))
+      (f -> others, f -> here)
+    }.unzip
 
   // A reason is told in full where it is met first.
   private val told = mutable.Set.empty[(DeclineReason, Option[Int])]
@@ -25,10 +29,7 @@ private[explain] final class Verdicts(visit: Visited, number: Finding => Option[
       case p if isShown(p) => Some(Outline(Outline.title(p), notes(p)))
       case _ => None
     }
-    val moved = for {
-      f <- visit.findings
-      operator <- f.operators if Place.of(visit.plan, operator).isEmpty
-    } yield Outline(Outline.title(operator), verdict(f))
+    val moved = for ((f, operators) <- elsewhere; o <- operators) yield Outline(Outline.title(o), verdict(f))
     own ++ moved
   }
 

@@ -105,7 +105,6 @@ private[spark] object FilterOrder extends PredicateHelper {
    * has too many columns.
    */
   def isCompiled(functions: Seq[AggregateFunction], keys: Seq[Expression], filters: Seq[Expression]): Boolean = {
-    def fits(types: Seq[DataType]): Boolean = types.map(fields).sum <= SQLConf.get.wholeStageMaxNumFields
     compilesStages && functions.forall(_.isInstanceOf[DeclarativeAggregate]) && hashes(functions) &&
     fits(keys.map(_.dataType) ++ functions.flatMap(_.aggBufferAttributes).map(_.dataType)) &&
     fits(AttributeSet(keys ++ functions ++ filters).toSeq.map(_.dataType))
@@ -118,6 +117,9 @@ private[spark] object FilterOrder extends PredicateHelper {
     def ofWords = functions.forall(_.aggBufferAttributes.forall(a => UnsafeRow.isMutable(a.dataType)))
     (ofObjects || ofWords) && !functions.exists(_.children.exists(_.exists(_.isInstanceOf[CodegenFallback])))
   }
+
+  /** Whether a stage's code can have columns of these types. */
+  def fits(types: Seq[DataType]): Boolean = types.map(fields).sum <= SQLConf.get.wholeStageMaxNumFields
 
   /** Columns as Spark counts them for what a stage's code can have. */
   private def fields(t: DataType): Int = t match {

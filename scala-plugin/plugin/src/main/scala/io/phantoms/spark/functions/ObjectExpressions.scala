@@ -21,13 +21,7 @@ final case class ObjectUpdate(state: Expression, inputs: Seq[Expression]) extend
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
     val into = state.genCode(ctx)
     val (row, fill) = ProgramInputs.row(ctx, inputs)
-    ev.copy(
-      code = code"""${into.code}
-                   |$fill
-                   |${into.value}.update($row);
-                   |final ${CodeGenerator.javaType(dataType)} ${ev.value} = ${into.value};""".stripMargin,
-      isNull = FalseLiteral
-    )
+    ProgramInputs.changed(ev, into, code"$fill", s"${into.value}.update($row)", dataType)
   }
 
   override protected def withNewChildrenInternal(c: IndexedSeq[Expression]): ObjectUpdate = ObjectUpdate(c.head, c.tail)
@@ -46,13 +40,7 @@ final case class ObjectMerge(left: Expression, right: Expression) extends Binary
 
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
     val (into, from) = (left.genCode(ctx), right.genCode(ctx))
-    ev.copy(
-      code = code"""${into.code}
-                   |${from.code}
-                   |${into.value}.merge(${from.value});
-                   |final ${CodeGenerator.javaType(dataType)} ${ev.value} = ${into.value};""".stripMargin,
-      isNull = FalseLiteral
-    )
+    ProgramInputs.changed(ev, into, from.code, s"${into.value}.merge(${from.value})", dataType)
   }
 
   override protected def withNewChildrenInternal(l: Expression, r: Expression): ObjectMerge = copy(l, r)

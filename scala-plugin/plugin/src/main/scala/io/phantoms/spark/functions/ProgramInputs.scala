@@ -25,6 +25,15 @@ private[functions] object ProgramInputs {
     (row, sets.mkString("\n"))
   }
 
+  /** A state that a call changes in place: it is the value then. */
+  def changed(ev: ExprCode, state: ExprCode, before: Block, call: String, dataType: DataType): ExprCode = ev.copy(
+    code = code"""${state.code}
+                 |$before
+                 |$call;
+                 |final ${CodeGenerator.javaType(dataType)} ${ev.value} = ${state.value};""".stripMargin,
+    isNull = FalseLiteral
+  )
+
   /** The value of a result that comes as an object. */
   def result(ctx: CodegenContext, ev: ExprCode, before: Block, call: String, dataType: DataType): ExprCode = {
     val (boxed, javaType) = (CodeGenerator.boxedType(dataType), CodeGenerator.javaType(dataType))

@@ -1,6 +1,7 @@
 package io.phantoms.spark.functions
 
 import org.apache.spark.sql.catalyst.expressions.AttributeReference
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
 
 /** How many words the parts of a record take: asked by whoever lays records out and by whoever chooses the tables' sizes. */
 object RecordWidth {
@@ -15,6 +16,10 @@ object RecordWidth {
 
   /** Words of a buffer field other than a carry. */
   def words(field: AttributeReference): Int = (FieldType.ofBuffer(field).bits + 63) / 64
+
+  /** Words of the states that functions keep which are programs: in the record, or beside it and with it wherever it goes. */
+  def sketchWords(functions: Seq[AggregateFunction]): Int =
+    WordsAggregate.sum(functions) + ObjectAggregate.sum(functions)
 
   /** Whether the first carry lies among the flags. */
   def carryFitsFlags(flags: Int): Boolean = flags <= FlaggedCarry

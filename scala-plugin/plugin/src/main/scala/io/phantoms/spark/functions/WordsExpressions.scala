@@ -27,12 +27,12 @@ final case class WordsUpdate(program: ImperativeAggregate, words: Expression, in
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
     val into = words.genCode(ctx)
     val (row, sets) = ProgramInputs.row(ctx, inputs)
-    ev.copy(
-      code = code"""${into.code}
-                   |$sets
-                   |${Words.program(ctx, program)}.update(${into.value}, $row);
-                   |final ${CodeGenerator.javaType(dataType)} ${ev.value} = ${into.value};""".stripMargin,
-      isNull = FalseLiteral
+    ProgramInputs.changed(
+      ev,
+      into,
+      code"$sets",
+      s"${Words.program(ctx, program)}.update(${into.value}, $row)",
+      dataType
     )
   }
 
@@ -54,12 +54,12 @@ final case class WordsMerge(program: ImperativeAggregate, left: Expression, righ
 
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
     val (into, from) = (left.genCode(ctx), right.genCode(ctx))
-    ev.copy(
-      code = code"""${into.code}
-                   |${from.code}
-                   |${Words.program(ctx, program)}.merge(${into.value}, ${from.value});
-                   |final ${CodeGenerator.javaType(dataType)} ${ev.value} = ${into.value};""".stripMargin,
-      isNull = FalseLiteral
+    ProgramInputs.changed(
+      ev,
+      into,
+      from.code,
+      s"${Words.program(ctx, program)}.merge(${into.value}, ${from.value})",
+      dataType
     )
   }
 

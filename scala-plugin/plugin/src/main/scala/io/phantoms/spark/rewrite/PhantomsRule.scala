@@ -63,11 +63,11 @@ final class PhantomsRule(
         warnOnce("version", s"spark-phantoms is off: ${reason.message}. Use the jar for this Spark.")
         leave(plan, reason)
       case None =>
-        val settings = PhantomsConf.read(conf, message => warnOnce(message, message))
+        val settings = PhantomsConf.read(conf, warnOnce(_))
         PhantomsConf.unknown(conf).foreach { case (key, message) => warnOnce(key, message) }
         Admission.plan(plan, settings) match {
           case Some(reason) =>
-            if (plan.isStreaming) Verifying.ignored(settings).foreach(text => warnOnce(text, text))
+            if (plan.isStreaming) Verifying.ignored(settings).foreach(warnOnce(_))
             leave(plan, reason)
           case None if !Admission.concerns(plan) || plan.getTagValue(PhantomsRule.VisitedTag).isDefined => plan
           case None => guarded(plan, settings)
@@ -76,7 +76,7 @@ final class PhantomsRule(
 
   /** A bug of ours is no reason for a query to fail. */
   private def guarded(plan: LogicalPlan, settings: PhantomsSettings): LogicalPlan = {
-    val visit = new Visit(session, sharing, settings, plan.isInstanceOf[Subquery], text => warnOnce(text, text))
+    val visit = new Visit(session, sharing, settings, plan.isInstanceOf[Subquery], warnOnce(_))
     def bug(e: Throwable): LogicalPlan = {
       logWarning(s"spark-phantoms left a plan alone because of a bug of its own, please report it: $e", e)
       leave(plan, InternalError(e.toString))
@@ -114,6 +114,8 @@ final class PhantomsRule(
           // One that could be shared with those that cannot has no other input.
           Option.when(others.size > 1)(Finding(Declined(PhantomsRule.subject(plan), DifferentInputs), others))
     }
+
+  private def warnOnce(message: String): Unit = warnOnce(message, message)
 
   private def warnOnce(key: String, message: String): Unit = {
     val isNew = warned.synchronized {

@@ -11,8 +11,8 @@ import org.apache.spark.sql.catalyst.expressions.{Alias, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.trees.TreePattern.PYTHON_UDF
 
-/** What was made of operators of a plan, and the configuration behind it. */
-private[rewrite] final case class Replacement(plans: IndexedSeq[LogicalPlan], notation: String)
+/** What was made of an operator of a plan, and the configuration behind it. */
+private[rewrite] final case class Replacement(plan: LogicalPlan, notation: String)
 
 /**
  * Puts plain Spark's part of a plan beside the plugin's, where a plan is to be verified: each operator that was replaced is

@@ -149,11 +149,11 @@ private[rewrite] final class Visit(
     if (!gone) {
       val subject = PhantomsRule.subject(found.aggregates)
       val shared = decide(subject, found.workload, found.aggregates).flatMap(keepingShuffles(_, found.aggregates))
-      shared.flatMap(s => build(s, found.aggregates, all(s.workload.base))()).foreach { by =>
+      shared.flatMap(s => build(s, found.aggregates, found.aggregates, all(s.workload.base))).foreach { by =>
         found.aggregates.indices.foreach { i =>
-          val plan = found.finish(i)(by.plans(i))
+          val plan = found.finish(i)(by(i).plan)
           plan.copyTagsFrom(found.aggregates(i))
-          replaced.put(found.aggregates(i), by.copy(plans = IndexedSeq(plan)))
+          replaced.put(found.aggregates(i), by(i).copy(plan = plan))
         }
       }
     }
@@ -232,14 +232,14 @@ private[rewrite] final class Visit(
   private def share(candidate: Candidate, filterAbove: Option[Expression]): Option[LogicalPlan] =
     decided(candidate).flatMap { shared =>
       val by = shared.zip(candidate.parts).map { case (found, parts) =>
-        found.flatMap(s => build(s, parts, all(s.workload.base))(Seq(candidate.operator)))
+        found.flatMap(s => build(s, parts, Seq(candidate.operator), all(s.workload.base))).map(_.head)
       }
       assembled(candidate, candidate.operator, by, filterAbove)
     }
 
   private def planned(union: DecidedUnion, filterAbove: Option[Expression]): LogicalPlan = {
     val by = union.inputs.zip(union.candidate.parts).map { case (found, parts) =>
-      found.flatMap { case (shared, input) => build(shared, parts, plan(input))(Seq(union.original)) }
+      found.flatMap { case (shared, input) => build(shared, parts, Seq(union.original), plan(input)) }.map(_.head)
     }
     assembled(union.candidate, union.original, by, filterAbove).getOrElse(children(union.candidate.operator))
   }
@@ -251,14 +251,14 @@ private[rewrite] final class Visit(
       filterAbove: Option[Expression]
   ): Option[LogicalPlan] =
     Option.when(by.exists(_.isDefined)) {
-      val result = candidate.assemble(by.map(_.map(_.plans.head)), other => verifying.within(plan(other)))
+      val result = candidate.assemble(by.map(_.map(_.plan)), other => verifying.within(plan(other)))
       result.copyTagsFrom(operator)
-      verified(operator, Replacement(IndexedSeq(result), by.flatten.map(_.notation).mkString(" + ")), filterAbove)
+      verified(operator, Replacement(result, by.flatten.map(_.notation).mkString(" + ")), filterAbove)
     }
 
   /** What an operator is replaced by, beside the operator if that is to be verified. */
   private def verified(operator: LogicalPlan, by: Replacement, filterAbove: Option[Expression]): LogicalPlan =
-    verifying(DecidedUnion.asWritten(operator), by.plans.head, filterAbove, by.notation)
+    verifying(DecidedUnion.asWritten(operator), by.plan, filterAbove, by.notation)
 
   /** @param operators what computes the workload */
   private def decide(subject: String, workload: Workload, operators: Seq[LogicalPlan]): Option[Shared] =
@@ -280,20 +280,21 @@ private[rewrite] final class Visit(
    * A plan for each consumer.
    *
    * @param parts what computes the workload
-   * @param input statistics describe the input as the user wrote it; only now may it be rewritten itself
    * @param operators what is replaced, and with that compared where both plans run
+   * @param input statistics describe the input as the user wrote it; only now may it be rewritten itself
    */
   private def build(
       shared: Shared,
       parts: Seq[LogicalPlan],
+      operators: Seq[LogicalPlan],
       input: => LogicalPlan
-  )(operators: Seq[LogicalPlan] = parts): Option[Replacement] = {
+  ): Option[IndexedSeq[Replacement]] = {
     val rewritten = shared.workload.copy(base = verifying.within(input))
     sharing.build(rewritten, shared.problem, shared.configuration, shared.notation) match {
       case Right(built) =>
         val noted = shared.copy(verifiable = verifying.note(operators.map(DecidedUnion.asWritten)))
         findings += Finding(noted, parts, Some(shared.workload))
-        Some(Replacement(built, shared.notation))
+        Some(built.map(Replacement(_, shared.notation)))
       case Left(reason) =>
         findings += Finding(Declined(shared.subject, reason), parts, Some(shared.workload))
         None

@@ -1,8 +1,6 @@
 package io.phantoms.spark.integration
 
-import io.phantoms.spark.conf.PhantomsSettings
-import io.phantoms.spark.detect.{DeclineReason, Workload}
-import io.phantoms.spark.model.{Choice, Configuration, Problem}
+import io.phantoms.spark.oracle.ChangedPlans
 import io.phantoms.spark.physical.{
   AbsorbProjectFilter,
   LftaExec,
@@ -11,11 +9,11 @@ import io.phantoms.spark.physical.{
   SharedMerge,
   SharedMergeExec
 }
-import io.phantoms.spark.rewrite.{PhantomsRule, Sharing}
+import io.phantoms.spark.rewrite.PhantomsRule
 import io.phantoms.spark.spec.{SharedSpec, ShipSpec}
 
 import org.apache.spark.rdd.RDD
-import org.apache.spark.sql.{SparkSession, SparkSessionExtensions}
+import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project, UnaryNode}
@@ -28,13 +26,7 @@ import org.apache.spark.sql.execution.exchange.{REPARTITION_BY_NUM, ShuffleExcha
  * sizes, or take one remedy away, so that a test can show what that remedy is for.
  */
 object Variants {
-  @volatile private var variant: LogicalPlan => LogicalPlan = identity
-
-  def using[T](f: LogicalPlan => LogicalPlan)(body: => T): T = {
-    variant = f
-    try body
-    finally variant = identity
-  }
+  def using[T](f: LogicalPlan => LogicalPlan)(body: => T): T = HookedSharing.during(f)(body)
 
   val extensions: SparkSessionExtensions => Unit = { e =>
     e.injectPreCBORule(session => new PhantomsRule(session, HookedSharing))
@@ -43,19 +35,7 @@ object Variants {
     e.injectColumnar(_ => new ColumnarRule { override def preColumnarTransitions = AbsorbProjectFilter })
   }
 
-  private object HookedSharing extends Sharing {
-    override def problem(session: SparkSession, workload: Workload, settings: PhantomsSettings): Problem =
-      Sharing.problem(session, workload, settings)
-    override def choose(session: SparkSession, problem: Problem, settings: PhantomsSettings): Choice =
-      Sharing.choose(session, problem, settings)
-    override def build(
-        w: Workload,
-        p: Problem,
-        c: Configuration,
-        notation: String
-    ): Either[DeclineReason, IndexedSeq[LogicalPlan]] =
-      Sharing.build(w, p, c, notation).map(_.map(variant))
-  }
+  private object HookedSharing extends ChangedPlans
 
   /** Another configuration of the same shape. */
   def respec(f: SharedSpec => SharedSpec)(plan: LogicalPlan): LogicalPlan = plan.transformUp {

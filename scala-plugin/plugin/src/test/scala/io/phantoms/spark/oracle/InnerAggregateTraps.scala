@@ -31,15 +31,6 @@ trait InnerAggregateTraps extends Traps { this: AnyFunSuite =>
     assert(!isSharedOver(sql), sql)
   }
 
-  /** The same rows, or the same error, whatever is shared. */
-  private def checkSame(sql: String): Unit = {
-    val expected = plain(spark.sql(sql))
-    variants.foreach { v =>
-      val actual = withConf(v.confs: _*)(shared(spark.sql(sql)))
-      same(expected, actual, ordered = false, s"${v.label}\n$sql\n${actual.plan}")
-    }
-  }
-
   private def ansi(name: String)(sql: String): Unit = test(s"ANSI: $name") {
     withConf("spark.sql.ansi.enabled" -> "true") {
       assert(plain(spark.sql(sql)).result.isRight, "what is guarded does not fail by itself")

@@ -5,15 +5,6 @@ import org.scalatest.funsuite.AnyFunSuite
 /** Aggregates in subqueries that share an input with each other, or with the query that they are of. */
 trait SubqueryTraps extends Traps { this: AnyFunSuite =>
 
-  /** The same rows, or the same error, whatever is shared. */
-  private def checkSame(sql: String): Unit = {
-    val expected = plain(spark.sql(sql))
-    variants.foreach { v =>
-      val actual = withConf(v.confs: _*)(shared(spark.sql(sql)))
-      same(expected, actual, ordered = false, s"${v.label}\n$sql\n${actual.plan}")
-    }
-  }
-
   shares("scalar ones under filters of their own")(
     """select (select sum(c) from t where z = 0) p, (select max(c) from t where z = 1) q,
       |(select count(*) from t where a > 2) n, (select avg(sh) from t where b is null) m""".stripMargin

@@ -6,6 +6,15 @@ import org.scalatest.funsuite.AnyFunSuite
 trait Traps extends DifferentialSuite { this: AnyFunSuite =>
   protected def shares(name: String)(sql: String): Unit = test(name)(checkSharedSql(sql))
   protected def declines(name: String, code: String)(sql: String): Unit = test(name)(checkDeclinedSql(sql, code))
+
+  /** The same rows, or the same error, whatever is shared. */
+  protected def checkSame(sql: String): Unit = {
+    val expected = plain(spark.sql(sql))
+    variants.foreach { v =>
+      val actual = withConf(v.confs: _*)(shared(spark.sql(sql)))
+      same(expected, actual, ordered = false, s"${v.label}\n$sql\n${actual.plan}")
+    }
+  }
 }
 
 /** Everything that suites of traps have in common. */

@@ -7,7 +7,7 @@ import org.apache.spark.sql.expressions.Aggregator
 import org.apache.spark.sql.functions.udaf
 
 /** Functions of users' own, as `functions.udaf` registers them. */
-private[oracle] object UserAggregators {
+private[spark] object UserAggregators {
 
   def register(spark: SparkSession): Unit = Seq(
     "added" -> udaf(Added, Encoders.scalaLong),

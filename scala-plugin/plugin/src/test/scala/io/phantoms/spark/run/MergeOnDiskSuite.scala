@@ -4,27 +4,14 @@ import scala.collection.mutable
 
 import io.phantoms.spark.{TestSessions, Turns}
 import io.phantoms.spark.api.StatsApi
-import io.phantoms.spark.oracle.{EverySecondTest, TwoTiers, TwoTiersExtensions}
+import io.phantoms.spark.oracle.{EverySecondTest, TwoTiers, TwoTiersExtensions, UserAggregators}
 import io.phantoms.spark.physical.{SharedMergeExec, TierExec}
 import io.phantoms.spark.stats.observed.ObservationStore
 
-import org.apache.spark.sql.{DataFrame, Encoder, Encoders, SparkSession}
+import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
-import org.apache.spark.sql.expressions.{Aggregator, UserDefinedFunction}
-import org.apache.spark.sql.functions.udaf
 import org.scalatest.{Assertion, BeforeAndAfterAll}
-
-/** A function of a user's own. */
-private object UserTotals extends Aggregator[Long, Long, Long] {
-  override def zero: Long = 0L
-  override def reduce(sum: Long, value: Long): Long = sum + value
-  override def merge(a: Long, b: Long): Long = a + b
-  override def finish(sum: Long): Long = sum
-  override def bufferEncoder: Encoder[Long] = Encoders.scalaLong
-  override def outputEncoder: Encoder[Long] = Encoders.scalaLong
-  def function: UserDefinedFunction = udaf(this, Encoders.scalaLong)
-}
 
 /** Relations that outgrow the memory of their reduce task: same rows, and the metrics prove that the disk was used. */
 final class MergeOnDiskSuite extends EverySecondTest with BeforeAndAfterAll {
@@ -141,7 +128,7 @@ final class MergeOnDiskSuite extends EverySecondTest with BeforeAndAfterAll {
   }
 
   test("states that are objects: percentiles, sets, a user's own function") {
-    spark.udf.register("added", UserTotals.function): Unit
+    UserAggregators.register(spark)
     check(
       "select a, c, percentile(v, 0.3) p, size(collect_set(b)) m, added(v) t, count(*) r from t group by cube(a, c)"
     )

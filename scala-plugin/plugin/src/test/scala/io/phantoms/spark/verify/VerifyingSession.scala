@@ -1,20 +1,11 @@
 package io.phantoms.spark.verify
 
-import scala.jdk.CollectionConverters._
-
-import io.phantoms.spark.PhantomsExtensions
-import io.phantoms.spark.conf.{PhantomsConf, PhantomsSettings}
-import io.phantoms.spark.detect.{DeclineReason, Workload}
+import io.phantoms.spark.{PhantomsExtensions, Warnings}
+import io.phantoms.spark.conf.PhantomsConf
 import io.phantoms.spark.integration.PluginSession
-import io.phantoms.spark.model.{Choice, Configuration, Problem}
-import io.phantoms.spark.oracle.{HeardVerifications, OtherChoices}
-import io.phantoms.spark.rewrite.Sharing
+import io.phantoms.spark.oracle.{ChangedPlans, HeardVerifications}
 
-import org.apache.logging.log4j.{Level, LogManager}
-import org.apache.logging.log4j.core.LogEvent
-import org.apache.logging.log4j.core.appender.AbstractAppender
-import org.apache.logging.log4j.core.config.Property
-import org.apache.spark.sql.{Row, SparkSession, SparkSessionExtensions}
+import org.apache.spark.sql.{Row, SparkSessionExtensions}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
 import org.apache.spark.sql.classic.DataFrame
@@ -23,25 +14,7 @@ import org.apache.spark.sql.types.{DoubleType, LongType}
 import org.scalatest.Suite
 
 /** The plugin, whose plans can be made wrong. */
-object WrongSharing extends OtherChoices {
-  @volatile private var fault: LogicalPlan => LogicalPlan = identity
-
-  def during[T](wrong: LogicalPlan => LogicalPlan)(body: => T): T = {
-    fault = wrong
-    try body
-    finally fault = identity
-  }
-
-  override def choose(session: SparkSession, problem: Problem, settings: PhantomsSettings): Choice =
-    Sharing.choose(session, problem, settings)
-
-  override def build(
-      workload: Workload,
-      problem: Problem,
-      configuration: Configuration,
-      notation: String
-  ): Either[DeclineReason, IndexedSeq[LogicalPlan]] =
-    Sharing.build(workload, problem, configuration, notation).map(_.map(fault))
+object WrongSharing extends ChangedPlans {
 
   /** Rows whose first column is this are lost. */
   def loses(value: Int)(plan: LogicalPlan): LogicalPlan =
@@ -127,16 +100,6 @@ trait VerifyingSession extends PluginSession { this: Suite =>
 
   /** What the plugin warns of meanwhile. */
   protected def warnings(body: => Any): Seq[String] = {
-    val seen = new java.util.concurrent.ConcurrentLinkedQueue[String]
-    val appender = new AbstractAppender("verify", null, null, true, Property.EMPTY_ARRAY) {
-      override def append(event: LogEvent): Unit =
-        if (event.getLevel == Level.WARN) { val _ = seen.add(event.getMessage.getFormattedMessage) }
-    }
-    appender.start()
-    val logger = LogManager.getRootLogger.asInstanceOf[org.apache.logging.log4j.core.Logger]
-    logger.addAppender(appender)
-    try { val _ = body }
-    finally logger.removeAppender(appender)
-    seen.asScala.toSeq.filter(_.matches("(?s)spark[.-]phantoms.*"))
+    Warnings.during(body).filter(_.matches("(?s)spark[.-]phantoms.*"))
   }
 }

@@ -5,8 +5,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path}
 import java.nio.file.attribute.PosixFilePermissions
 
-import scala.jdk.CollectionConverters._
-
+import io.phantoms.spark.Warnings
 import io.phantoms.spark.api.StatsApi
 import io.phantoms.spark.estimate.Observation
 import io.phantoms.spark.integration.PluginSession
@@ -14,10 +13,6 @@ import io.phantoms.spark.stats.input.{Estimate, StatisticSource}
 import io.phantoms.spark.stats.supplied.StatisticsException
 import io.phantoms.spark.stats.{EstimatedStatistics, ObservedSession, PlannedStatistics}
 
-import org.apache.logging.log4j.core.LogEvent
-import org.apache.logging.log4j.core.appender.AbstractAppender
-import org.apache.logging.log4j.core.config.Property
-import org.apache.logging.log4j.{Level, LogManager}
 import org.scalatest.funsuite.AnyFunSuite
 
 /** What is observed outlives the application, and bad files lose nothing. */
@@ -57,17 +52,7 @@ final class ObservedFilesSuite extends AnyFunSuite with ObservedSession {
   private def put(f: File, content: String): Unit = { val _ = Files.write(f.toPath, content.getBytes(UTF_8)) }
 
   private def warnings(body: => Any): Seq[String] = {
-    val seen = new java.util.concurrent.ConcurrentLinkedQueue[String]
-    val appender = new AbstractAppender("warnings", null, null, true, Property.EMPTY_ARRAY) {
-      override def append(event: LogEvent): Unit =
-        if (event.getLevel == Level.WARN) { val _ = seen.add(event.getMessage.getFormattedMessage) }
-    }
-    appender.start()
-    val logger = LogManager.getRootLogger.asInstanceOf[org.apache.logging.log4j.core.Logger]
-    logger.addAppender(appender)
-    try { val _ = body }
-    finally logger.removeAppender(appender)
-    seen.asScala.toSeq.filter(_.startsWith("spark-phantoms"))
+    Warnings.during(body).filter(_.startsWith("spark-phantoms"))
   }
 
   test("a file per input is written, and read by the next application") {
