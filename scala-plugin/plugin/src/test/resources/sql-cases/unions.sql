@@ -34,3 +34,22 @@ select a, count(*) from dim group by a;
 
 -- expect: untouched
 select a from t where a > 1 union all select a from dim;
+
+-- A branch that puts out a column twice, and is not the first.
+-- expect: shared
+select n n, m m, dense_rank() over (partition by n order by k) r from (
+  select a k, sum(sh) m, count(*) n from t group by a
+  union all
+  select a, sum(sh), count(*) from t where flag group by a
+  union all
+  select z, sum(distinct sh), count(*) from t group by z
+);
+
+-- expect: shared
+select n n, rank() over (partition by n order by n) r from (
+  select count(*) n from t where c > 3 group by window(ts, '279 minutes', '93 minutes')
+  union all
+  select count(*) n from t group by window(ts, '2 minutes')
+  union all
+  select count(*) n from t group by window(ts, '2 minutes')
+);

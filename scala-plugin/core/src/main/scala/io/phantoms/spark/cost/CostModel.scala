@@ -187,9 +187,15 @@ private[spark] final class CostModel(problem: Problem) {
       (if (tierWork > 0) machine.fixed + math.max(tierWork / parallelism, longestTier) else 0.0) +
       math.max(reduceWork / parallelism, longest)
 
-  /** Elapsed time of plain Spark: each query reads, aggregates partially and shuffles on its own, unless it does so already. */
+  /**
+   * Elapsed time of plain Spark: each query reads, aggregates partially and shuffles on its own, unless it does so already.
+   * Each place that reads results is a stage of its own, there as with sharing; so is each shuffle's writing, of which
+   * sharing has one.
+   */
   def noSharing: Double =
-    rows * problem.plainRowWork / parallelism + problem.queries.iterator.filterNot(_.repeated).map { q =>
+    furtherStages + furtherShuffles + rows * problem.plainRowWork / parallelism + problem.queries.iterator.filterNot(
+      _.repeated
+    ).map { q =>
       // Plain Spark puts a row that a query wants into each window that it is in.
       val wanted = rows * problem.selectivity(q)
       val groups =
@@ -197,6 +203,12 @@ private[spark] final class CostModel(problem: Problem) {
       q.plainTimes *
         ((rows - wanted) * machine.scanRow / parallelism + alone(q, wanted * math.max(1.0, q.copies), groups))
     }.sum
+
+  /** Starting the stages of all places that read results but one, of which every query has one. */
+  def furtherStages: Double = math.max(0, problem.consumers - 1) * machine.fixed
+
+  /** Starting the stages that write plain Spark's shuffles but one. */
+  def furtherShuffles: Double = math.max(0, problem.plainShuffles - 1) * machine.fixed
 
   /** Elapsed time of plain Spark for one query, over so many rows with so many groups. */
   def alone(q: Query, rows: Double, groups: Double): Double = {

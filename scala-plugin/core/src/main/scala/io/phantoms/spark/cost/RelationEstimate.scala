@@ -124,8 +124,7 @@ private[spark] object ConfigurationEstimate {
       relations.indices.map(i => work(i) / math.max(1.0, busyAt(i))).maxOption.getOrElse(0.0)
     ConfigurationEstimate(
       estimates,
-      // Each place that reads results is a stage of its own.
-      math.max(0, problem.consumers - 1) * model.machine.fixed + model.elapsed(
+      model.furtherStages + model.elapsed(
         mapWork,
         reduceWork.sum,
         longest(reduceWork),

@@ -80,6 +80,7 @@ final case class Machine(
  * @param rowWork nanoseconds to compute keys and inputs of one row, once for all queries
  * @param plainRowWork the same without sharing, over all queries
  * @param sketchWords words of the buffers that are sketches of some queries: other relations do not hold them
+ * @param plainShuffles shuffles that plain Spark makes, each of which a stage writes
  */
 final case class Problem(
     attributes: IndexedSeq[KeyAttribute],
@@ -92,7 +93,8 @@ final case class Problem(
     secondTier: Boolean = true,
     rowWork: Double = 0.0,
     plainRowWork: Double = 0.0,
-    sketchWords: Int = 0
+    sketchWords: Int = 0,
+    plainShuffles: Int = 1
 ) {
   require(queries.forall(_.keys.forall(a => a >= 0 && a < attributes.size)), "a query names an unknown attribute")
 

@@ -84,6 +84,7 @@ private object ChoiceCache {
       memory: Long,
       maxShards: Int,
       secondTier: Boolean,
+      plainShuffles: Int,
       subject: Option[String],
       algorithm: String,
       minSavings: Double
@@ -104,6 +105,7 @@ private object ChoiceCache {
       p.memory,
       p.maxShards,
       p.secondTier,
+      p.plainShuffles,
       p.statistics.subject,
       algorithm,
       minSavings

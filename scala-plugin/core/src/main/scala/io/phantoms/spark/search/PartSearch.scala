@@ -46,13 +46,13 @@ private[search] final class PartSearch(problem: Problem, algorithm: String, minS
   }
 
   private def parted: PartedChoice = {
-    val without = problem.queries.map(withoutSharing).sum
+    val without = withoutSharing(problem.queries)
     val apart = classes.map(part)
     val candidates = Seq(
       "every window and predicate apart" -> apart,
       "parts merged in pairs" -> (if (classes.size <= PartSearch.MostClasses) merged(apart) else apart),
       "all in common" -> Vector(part(classes.flatten.sorted))
-    ).map { case (what, parts) => (what, parts, parts.map(_.cost).sum) }
+    ).map { case (what, parts) => (what, parts, total(parts)) }
     val (_, best, cost) = candidates.minBy(_._3)
     // Ways to the same parts are one answer, however many there are.
     val others = candidates.filter(_._2 != best).map { case (what, _, c) => RunnerUp(what, c) } ++
@@ -61,7 +61,8 @@ private[search] final class PartSearch(problem: Problem, algorithm: String, minS
   }
 
   private def merged(apart: Vector[SharedPart]): Vector[SharedPart] = {
-    def gain(a: SharedPart, b: SharedPart): Double = a.cost + b.cost - part((a.queries ++ b.queries).sorted).cost
+    def gain(a: SharedPart, b: SharedPart): Double =
+      total(Vector(a, b)) - total(Vector(part((a.queries ++ b.queries).sorted)))
     Iterator.iterate(Option(apart))(_.flatMap { parts =>
       val pairs = for (i <- parts.indices; j <- i + 1 until parts.size) yield (i, j, gain(parts(i), parts(j)))
       pairs.filter(_._3 > 0).maxByOption(_._3).map { case (i, j, _) =>
@@ -69,6 +70,12 @@ private[search] final class PartSearch(problem: Problem, algorithm: String, minS
           part((parts(i).queries ++ parts(j).queries).sorted)
       }
     }).takeWhile(_.nonEmpty).flatten.toVector.last
+  }
+
+  /** Elapsed nanoseconds of several parts: beside what is shared, what is not has a first shuffle as well. */
+  private def total(parts: Vector[SharedPart]): Double = {
+    val plain = parts.count(_.choice.configuration.isEmpty)
+    parts.map(_.cost).sum + shuffle * (if (plain == parts.size) plain - 1 else plain)
   }
 
   /** Elapsed nanoseconds of a part. */
@@ -93,7 +100,7 @@ private[search] final class PartSearch(problem: Problem, algorithm: String, minS
     )
     val chosen = Chooser.choose(keyed, algorithm, -1)
     val finals = queries.map(q => merges(q, slices, shares)).sum * machine.merge / parallelism
-    val without = queries.map(withoutSharing).sum
+    val without = withoutSharing(queries)
     val choice = chosen.copy(costWithout = without)
     val unwanted =
       math.max(0.0, 1 - shares.map(_._2).sum) * statistics.rows * machine.scanRow / model.mapParallelism
@@ -138,6 +145,12 @@ private[search] final class PartSearch(problem: Problem, algorithm: String, minS
         wanted.map(s => n * CollisionModel.occupied(statistics.rows * s / n, g)).sum
     }
   }
+
+  /** What starting the stage of one more shuffle takes, of those that plain Spark makes for the queries. */
+  private val shuffle = model.furtherShuffles / math.max(1, problem.queries.size - 1)
+
+  private def withoutSharing(queries: IndexedSeq[Query]): Double =
+    queries.map(withoutSharing(_)).sum + shuffle * (queries.size - 1)
 
   /** Plain Spark filters, puts each row into all of its windows, and groups by window and keys. */
   private def withoutSharing(q: Query): Double = {

@@ -95,6 +95,24 @@ class CostModelSuite extends AnyFunSuite {
     near(Chooser.costWithout(p), (1000 * 60.0 + 2 * 500) / 4 + (1000 * 60.0 + 1000 * 500) / 4)
   }
 
+  test("places that read results are stages of their own, with sharing and without") {
+    val once = problem(1000, Map(BitSet(0) -> 10.0), Vector(BitSet(0), BitSet(0)))
+    val apart = once.copy(queries = once.queries.zipWithIndex.map { case (q, i) => q.copy(consumer = i) })
+    near(Chooser.costWithout(apart) - Chooser.costWithout(once), once.machine.fixed)
+    def shared(p: Problem): Double = Chooser.choose(p, minSavings = -1).cost
+    // And each merges for itself what was shuffled.
+    assert(shared(apart) - shared(once) >= once.machine.fixed)
+  }
+
+  test("each of plain Spark's shuffles is written by a stage, and sharing has one") {
+    val p = problem(1000, Map(BitSet(0) -> 10.0), Vector(BitSet(0), BitSet(0)))
+    near(Chooser.costWithout(p.copy(plainShuffles = 4)) - Chooser.costWithout(p), 3 * p.machine.fixed)
+    near(Chooser.costWithout(p.copy(plainShuffles = 0)), Chooser.costWithout(p))
+    assert(
+      Chooser.choose(p.copy(plainShuffles = 4), minSavings = -1).cost == Chooser.choose(p, minSavings = -1).cost
+    )
+  }
+
   test("shards") {
     val model = new CostModel(problem(1e9, Map(BitSet(1) -> 3.0), Vector.empty))
     assert(model.shards(1e6, 64, BitSet.empty) === 1)

@@ -77,5 +77,8 @@ object Admission {
 
   /** 4: the benefit. */
   def choice(choice: Choice): Option[DeclineReason] =
-    Option.when(choice.configuration.isEmpty)(NoBenefit(choice.cost, choice.costWithout))
+    Option.when(choice.configuration.isEmpty) {
+      // What was chosen is plain Spark's own plan; the best that was not says how far off sharing is.
+      NoBenefit(choice.runnerUp.fold(choice.cost)(_.cost), choice.costWithout)
+    }
 }

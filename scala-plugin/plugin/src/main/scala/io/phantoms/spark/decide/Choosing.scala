@@ -81,7 +81,8 @@ object Choosing extends Choosing {
     ).copy(
       secondTier = settings.secondTier && ReusableInput(workload.base, SQLConf.get),
       rowWork = rowWork,
-      plainRowWork = plainRowWork
+      plainRowWork = plainRowWork,
+      plainShuffles = workload.plainShuffles
     )
   }
 

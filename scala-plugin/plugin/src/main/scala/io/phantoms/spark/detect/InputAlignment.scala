@@ -119,7 +119,7 @@ object InputAlignment {
     }).toSet
 
   // An alias that says nothing new Spark removes; but no child of a Union may put out one column twice.
-  private val Copied = new MetadataBuilder().putBoolean("io.phantoms.copied", value = true).build()
+  private[spark] val Copied = new MetadataBuilder().putBoolean("io.phantoms.copied", value = true).build()
 
   /** Child by child: a column of the second copy is one of the first where it is so in every child. */
   private def unions(a: Union, b: Union, isDeferred: Boolean): Option[Merged] =

@@ -155,6 +155,12 @@ final case class Workload(
     (shared + joined, if (oneScan) below + plain + joined else plain + joined * computed.count(queries(_).reads))
   }
 
+  /** Shuffles that plain Spark makes: one for each groupBy that it computes by itself, and one more for what is DISTINCT. */
+  def plainShuffles: Int = consumers.filterNot(_.repeated).map { c =>
+    val (sets, others) = c.queries.map(queries).partition(_.fromGroupingSets || oneScan)
+    sets.size.min(1) + others.count(_.reads) + (if (c.queries.forall(queries(_).reads)) 0 else 1)
+  }.sum
+
   /** What statistics are kept and asked of. */
   def grouped: GroupedInput = GroupedInput(
     base,

@@ -82,7 +82,8 @@ final class PhantomsRule(
       leave(plan, InternalError(e.toString))
     }
     try {
-      val result = visit.query(plan)
+      val visited = visit.query(plan)
+      val result = if (visited eq plan) plan else BranchColumns.kept(visited)
       DecisionRecorder.record(Visited(plan, if (visit.findings.isEmpty) lonely(plan) else visit.findings.toSeq))
       // What was left alone is another query's plan as well.
       if (result ne plan) result.setTagValue(PhantomsRule.VisitedTag, ())
