@@ -8,6 +8,7 @@ NAME ?= nfc22
 REPEAT ?= 3
 SWEEP_ROWS ?= 2000000
 POINTS ?=
+MUTATIONS ?=
 RESUME ?=
 QUERIES ?= 500
 SF ?= 1
@@ -46,7 +47,8 @@ help:
 	@echo "make test-delta                     Delta Lake and the plugin in one session (downloads Delta)"
 	@echo "make lfta-tools [PACKETS=100000]    captures and flow exports beside scapy, tshark, softflowd, nfdump, pmacct, tcpreplay"
 	@echo "make fuzz [N=20000] [SEED=1]        random queries, plugin off and on; what differs becomes a small PySpark program"
-	@echo "make mutate                         the plugin made wrong in a copy of the tree: each time a suite has to see it"
+	@echo "make mutate [MUTATIONS='4 9'] [SEED=1]"
+	@echo "                                    the plugin made wrong in a copy of the tree: each time a suite has to see it"
 	@echo "make fuzz-lfta                      100,000 damaged captures and as many flow exports"
 	@echo "make jar | docs-conf | docs-lfta | clean"
 
@@ -96,7 +98,7 @@ fuzz:
 
 # Wrong plugins, in a copy of the tree below the temporary folder: 1 if no test sees one of them.
 mutate:
-	$(PYTHON) build/mutate
+	$(PYTHON) build/mutate --seed $(SEED) $(MUTATIONS)
 
 # Captures and flow exports with damage, a hundred thousand of each; make test has 500.
 fuzz-lfta:

@@ -1,10 +1,11 @@
 package io.phantoms.spark.oracle
 
+import org.scalatest.Tag
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Traps are queries by name: shared, or left alone for a reason. */
 trait Traps extends DifferentialSuite { this: AnyFunSuite =>
-  protected def shares(name: String)(sql: String): Unit = test(name)(checkSharedSql(sql))
+  protected def shares(name: String, tags: Tag*)(sql: String): Unit = test(name, tags: _*)(checkSharedSql(sql))
   protected def declines(name: String, code: String)(sql: String): Unit = test(name)(checkDeclinedSql(sql, code))
 
   /** The same rows, or the same error, whatever is shared. */
