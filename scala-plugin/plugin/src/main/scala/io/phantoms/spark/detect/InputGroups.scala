@@ -1,6 +1,7 @@
 package io.phantoms.spark.detect
 
 import io.phantoms.spark.detect.DeclineReason._
+import io.phantoms.spark.functions.{ObjectAggregate, WordsAggregate}
 
 import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
@@ -40,6 +41,14 @@ private[detect] object InputGroups {
     def queries: Vector[WorkloadQuery] = members.flatMap(_.queries)
     def isSingle: Boolean = queries.size == 1
 
+    /** Ordinals of those that keep it from being shared, if others do not: objects are put together, or take too much. */
+    def hindering: Set[Int] = {
+      def those(is: WorkloadQuery => Boolean) = members.filter(_.queries.exists(is)).map(_.ordinal).toSet
+      val parts = those(WorkloadBuilder.putTogether(_).isDefined)
+      if (parts.nonEmpty) parts
+      else those(_.functions.exists(f => ObjectAggregate.is(f.function) || WordsAggregate.is(f.function)))
+    }
+
     /** Ordinals of its members. */
     def ordinals: Set[Int] = members.map(_.ordinal).toSet
 
@@ -72,9 +81,43 @@ private[detect] object InputGroups {
     InputGroups(shared.map(composed) ++ relaxed, alone)
   }
 
-  /** Asked of each member on its own: one bad input is no reason to leave the others alone. */
-  def withEligibleSource(queries: Seq[WorkloadQuery]): Either[DeclineReason, Seq[WorkloadQuery]] =
-    queries.headOption.flatMap(b => Eligibility.source(b.source)).toLeft(queries)
+  /** Asked of each member on its own: one bad input, or function, is no reason to leave the others alone. */
+  def eligible(queries: Seq[WorkloadQuery]): Either[DeclineReason, Seq[WorkloadQuery]] =
+    queries.headOption.flatMap(b => Eligibility.source(b.source))
+      .orElse(queries.flatMap(WorkloadBuilder.putTogether).headOption).toLeft(queries)
+
+  /**
+   * What was made of groups.
+   *
+   * @param refused ordinals of members that nothing was made of
+   */
+  final case class Made[T](of: Vector[(Group, T)], refused: Vector[(Set[Int], DeclineReason)], alone: Vector[Group])
+
+  /**
+   * Something made of each group that has something to share; where a few of its members keep it from that, of the others.
+   *
+   * @param isOffered whether a group is to be looked at
+   */
+  def made[T](members: Seq[Member], isOffered: Group => Boolean = _ => true)(
+      make: Group => Either[DeclineReason, T]
+  ): Made[T] = {
+    val InputGroups(several, alone) = InputGroups(members)
+    val tried = several.filter(isOffered).map { group =>
+      make(group) match {
+        case Right(found) => Made(Vector(group -> found), Vector.empty, Vector.empty)
+        case Left(reason) =>
+          val hindering = group.hindering
+          val others = group.ordinals -- hindering
+          if (hindering.isEmpty || others.isEmpty) Made[T](Vector.empty, Vector(group.ordinals -> reason), Vector.empty)
+          else {
+            val rest = made(members.filter(m => others(m.ordinal)), isOffered)(make)
+            val left = hindering ++ rest.alone.flatMap(_.ordinals)
+            rest.copy(refused = (left -> reason) +: rest.refused, alone = Vector.empty)
+          }
+      }
+    }
+    Made(tried.flatMap(_.of), tried.flatMap(_.refused), alone)
+  }
 
   /** Puts a member into the group whose input it shares, if there is one. */
   private def add(groups: Vector[Group], member: Member): Vector[Group] = {

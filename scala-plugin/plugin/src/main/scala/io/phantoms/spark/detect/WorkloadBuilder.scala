@@ -67,10 +67,10 @@ object WorkloadBuilder {
       .distinctBy(_.identity).map(_.function)
 
   /** Results that are put together from several groups are so by words of records; an object is none. */
-  private def putTogether(query: WorkloadQuery): Option[DeclineReason] = {
+  def putTogether(query: WorkloadQuery): Option[DeclineReason] = {
     val from =
       if (query.window.nonEmpty) Some("slices of sliding windows")
-      else if (query.fragment.nonEmpty || query.masks.nonEmpty) Some("rows under different filters")
+      else if (query.fragment.nonEmpty) Some("rows under filters of which one may fail")
       else None
     val function = query.functions.map(_.function).find(ObjectAggregate.is)
     for (f <- function; parts <- from)

@@ -142,6 +142,14 @@ class InterpretedObjectTrapsSuite
   override protected def seeds: Seq[Long] = Seq(7L)
 }
 
+class LeftOutTrapsSuite extends TrapVariants with OneOfEight with LeftOutTraps {
+  override protected def place: Int = 1
+}
+
+class RandomLeftOutTrapsSuite extends RandomTraps with OneOfEight with LeftOutTraps {
+  override protected def place: Int = 5
+}
+
 class DistinctTrapsSuite extends TrapVariants with OneOfEight with DistinctTraps {
   override protected def place: Int = 0
 }
