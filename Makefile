@@ -27,6 +27,8 @@ SEED ?= 1
 help:
 	@echo "make demo [ROWS=3000000]            the 22 NetFlow reports, plugin off and on"
 	@echo "make bench NAME=nfc22|smap4|cube4   times beside plain Spark, DuckDB, Polars, chDB"
+	@echo "make bench NAME=distinct4|objects8|subqueries6"
+	@echo "                                    DISTINCT, percentiles and sets, subqueries, beside plain Spark"
 	@echo "make bench NAME=slide3600|slide86400|sts16|sts64|sts256|sdf256|sds16x16|sds256"
 	@echo "                                    windows and predicates, beside plain Spark and DuckDB"
 	@echo "make sweep [SWEEP_ROWS=2000000] [POINTS='16@1 64@'] [RESUME=1]"
