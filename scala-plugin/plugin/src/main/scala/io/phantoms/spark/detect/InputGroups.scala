@@ -1,7 +1,6 @@
 package io.phantoms.spark.detect
 
 import io.phantoms.spark.detect.DeclineReason._
-import io.phantoms.spark.functions.{ObjectAggregate, WordsAggregate}
 
 import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
@@ -41,12 +40,14 @@ private[detect] object InputGroups {
     def queries: Vector[WorkloadQuery] = members.flatMap(_.queries)
     def isSingle: Boolean = queries.size == 1
 
-    /** Ordinals of those that keep it from being shared, if others do not: objects are put together, or take too much. */
+    /** Ordinals of those that keep it from being shared, each by itself or all of a kind together. */
     def hindering: Set[Int] = {
       def those(is: WorkloadQuery => Boolean) = members.filter(_.queries.exists(is)).map(_.ordinal).toSet
-      val parts = those(WorkloadBuilder.putTogether(_).isDefined)
-      if (parts.nonEmpty) parts
-      else those(_.functions.exists(f => ObjectAggregate.is(f.function) || WordsAggregate.is(f.function)))
+      val each = those(q => WorkloadBuilder.putTogether(q).orElse(WorkloadBuilder.tooWide(Seq(q))).isDefined)
+      def together = WorkloadBuilder.tooWide(queries).map { case (is, _) =>
+        those(_.functions.exists(f => is(f.function)))
+      }
+      if (each.nonEmpty) each else together.getOrElse(Set.empty)
     }
 
     /** Ordinals of its members. */
@@ -239,8 +240,12 @@ private[detect] object InputGroups {
       val (apart, together) = members.partition(m => m.queries.exists(q => keyed.exists(_ eq q)))
       if (keyed.map(_.predicate.canonicalized).distinct.size <= Shards.MostKeys)
         Vector(group(members, common, form))
-      else (together +: apart.grouped(Shards.MostKeys).toVector).filter(_.flatMap(_.queries).size > 1)
-        .map(group(_, common, form))
+      else {
+        // Of about one size: what is left over would have nobody to share with.
+        val parts = (apart.size + Shards.MostKeys - 1) / Shards.MostKeys
+        (together +: apart.grouped((apart.size + parts - 1) / parts).toVector).filter(_.flatMap(_.queries).size > 1)
+          .map(group(_, common, form))
+      }
     }
 
     private def group(entries: Vector[Entry], common: Option[Expression], form: Shards.Form): Group = {
