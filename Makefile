@@ -8,6 +8,7 @@ NAME ?= nfc22
 REPEAT ?= 3
 SWEEP_ROWS ?= 2000000
 POINTS ?=
+MUTATIONS ?=
 RESUME ?=
 QUERIES ?= 500
 SF ?= 1
@@ -26,6 +27,8 @@ SEED ?= 1
 help:
 	@echo "make demo [ROWS=3000000]            the 22 NetFlow reports, plugin off and on"
 	@echo "make bench NAME=nfc22|smap4|cube4   times beside plain Spark, DuckDB, Polars, chDB"
+	@echo "make bench NAME=distinct4|objects8|subqueries6"
+	@echo "                                    DISTINCT, percentiles and sets, subqueries, beside plain Spark"
 	@echo "make bench NAME=slide3600|slide86400|sts16|sts64|sts256|sdf256|sds16x16|sds256"
 	@echo "                                    windows and predicates, beside plain Spark and DuckDB"
 	@echo "make sweep [SWEEP_ROWS=2000000] [POINTS='16@1 64@'] [RESUME=1]"
@@ -46,7 +49,8 @@ help:
 	@echo "make test-delta                     Delta Lake and the plugin in one session (downloads Delta)"
 	@echo "make lfta-tools [PACKETS=100000]    captures and flow exports beside scapy, tshark, softflowd, nfdump, pmacct, tcpreplay"
 	@echo "make fuzz [N=20000] [SEED=1]        random queries, plugin off and on; what differs becomes a small PySpark program"
-	@echo "make mutate                         the plugin made wrong in a copy of the tree: each time a suite has to see it"
+	@echo "make mutate [MUTATIONS='4 9'] [SEED=1]"
+	@echo "                                    the plugin made wrong in a copy of the tree: each time a suite has to see it"
 	@echo "make fuzz-lfta                      100,000 damaged captures and as many flow exports"
 	@echo "make jar | docs-conf | docs-lfta | clean"
 
@@ -96,7 +100,7 @@ fuzz:
 
 # Wrong plugins, in a copy of the tree below the temporary folder: 1 if no test sees one of them.
 mutate:
-	$(PYTHON) build/mutate
+	$(PYTHON) build/mutate --seed $(SEED) $(MUTATIONS)
 
 # Captures and flow exports with damage, a hundred thousand of each; make test has 500.
 fuzz-lfta:

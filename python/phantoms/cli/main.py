@@ -151,7 +151,10 @@ def parser() -> argparse.ArgumentParser:
     plan.set_defaults(run=_plan)
 
     bench = commands.add_parser("bench", help="measure a workload: plain Spark, plugin, other engines")
-    bench.add_argument("name", help="nfc22, smap4, cube4, sweep; slide3600, sts256, sdf256, sds256, ...")
+    bench.add_argument(
+        "name",
+        help="nfc22, smap4, cube4, distinct4, objects8, subqueries6, sweep; slide3600, sts256, sdf256, sds256, ...",
+    )
     bench.add_argument("--rows", type=_rows, help="rows of the input")
     bench.add_argument("--repeat", type=int, default=3, help="timed runs of each form (3)")
     bench.add_argument("--json", type=Path, metavar="FILE", help="write the result as JSON")

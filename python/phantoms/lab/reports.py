@@ -40,6 +40,10 @@ class Workload:
         The report timed alone as the floor "ONE query".
     cube : bool
         The sets form is written ``CUBE`` over the keys.
+    inputs : tuple of str
+        Columns that the aggregates read, where these are no plain calls.
+    spark_only : bool
+        Whether other engines take no part.
     """
 
     name: str
@@ -48,6 +52,8 @@ class Workload:
     aggregates: tuple[tuple[str, str], ...]
     one: str
     cube: bool = False
+    inputs: tuple[str, ...] = ()
+    spark_only: bool = False
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -57,7 +63,7 @@ class Workload:
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns of the table that the workload reads."""
-        inputs = (e[e.index("(") + 1 : -1] for e, _ in self.aggregates)
+        inputs = self.inputs or tuple(e[e.index("(") + 1 : -1] for e, _ in self.aggregates)
         return (*self.keys, *(c for c in dict.fromkeys(inputs) if c != "*"))
 
     def grouping_id(self, report: Report) -> int:
@@ -132,6 +138,49 @@ CUBE4 = Workload(
 )
 
 WORKLOADS: dict[str, Workload] = {w.name: w for w in (NFC22, SMAP4, CUBE4)}
+
+
+DISTINCT4 = Workload(
+    name="distinct4",
+    dataset="flows",
+    reports=(
+        _report("Interfaces", "input output"),
+        _report("Protocol", "prot tos"),
+        _report("SourceAS", "src_as"),
+        _report("Total", ""),
+    ),
+    aggregates=(
+        ("count(*)", "flows"),
+        ("sum(octets)", "octets"),
+        ("count(DISTINCT srcaddr)", "sources"),
+        ("count(DISTINCT dstaddr)", "destinations"),
+        ("count(DISTINCT dstport)", "ports"),
+        ("count(DISTINCT IF(octets > 10000, srcaddr, NULL))", "large_sources"),
+        ("count(DISTINCT IF(dstport < 1024, dstaddr, NULL))", "servers"),
+    ),
+    one="Interfaces",
+    inputs=("octets", "srcaddr", "dstaddr", "dstport"),
+    spark_only=True,
+)
+
+OBJECTS8 = Workload(
+    name="objects8",
+    dataset="flows",
+    reports=_cube(("prot", "input", "output")),
+    # Of whole numbers a median is one or lies half way between two; ranks of nine tenths lie at tenths.
+    aggregates=(
+        ("count(*)", "flows"),
+        ("CAST(2 * median(octets) AS BIGINT)", "median_octets"),
+        ("CAST(round(10 * percentile(packets, 0.9)) AS BIGINT)", "most_packets"),
+        ("size(collect_set(dstport))", "ports"),
+    ),
+    one="prot_input_output",
+    cube=True,
+    inputs=("octets", "packets", "dstport"),
+    spark_only=True,
+)
+
+FUNCTION_WORKLOADS: dict[str, Workload] = {w.name: w for w in (DISTINCT4, OBJECTS8)}
 
 
 def _aggregates(workload: Workload) -> str:

@@ -1,6 +1,6 @@
 """Benchmarks: plain Spark's forms of a workload, the plugin's, their floors and other engines; answers are compared."""
 
-from phantoms.lab.benchmark.result import FORMS, WINDOW_FORMS, BenchmarkResult, WindowResult
+from phantoms.lab.benchmark.result import FORMS, QUERY_FORMS, WINDOW_FORMS, BenchmarkResult, WindowResult
 from phantoms.lab.benchmark.run import BENCHMARKS, run
 
-__all__ = ["BENCHMARKS", "FORMS", "WINDOW_FORMS", "BenchmarkResult", "WindowResult", "run"]
+__all__ = ["BENCHMARKS", "FORMS", "QUERY_FORMS", "WINDOW_FORMS", "BenchmarkResult", "WindowResult", "run"]

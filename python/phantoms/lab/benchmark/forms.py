@@ -101,6 +101,8 @@ class ReportForms(SparkForms):
         self.workload, self.forms = workload, FORMS
         self.name, self.dataset, self.table = workload.name, workload.dataset, workload.dataset
         self.title = f"{len(workload.reports)} groupBys; ONE is {workload.one}"
+        if workload.spark_only:
+            self.absent = tuple(ENGINES)
 
     def frames(self, form: str) -> list[DataFrame]:
         """The DataFrames a form consists of."""

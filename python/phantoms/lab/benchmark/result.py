@@ -13,6 +13,9 @@ FORMS = ("plain_separate", "plain_union", "plain_sets", "plugin_union", "plugin_
 WINDOW_FORMS = ("plain_union", "plain_filter", "plugin_union", "plugin_filter", "scan", "one", "output", "duckdb")
 """The forms of windows and predicates."""
 
+QUERY_FORMS = ("plain_query", "plain_by_hand", "plugin_query", "scan", "one")
+"""The forms of one query."""
+
 FLOORS = ("scan", "one", "output")
 """Forms that do not compute the workload."""
 
@@ -49,7 +52,7 @@ class BenchmarkResult:
         return {
             "best_plain": over(min(plain, default=None), self.slowest),
             "one": over(self.slowest, self.times["one"]),
-            **{engine: over(self.slowest, self.times[engine]) for engine in ENGINES},
+            **{engine: over(self.slowest, self.times[engine]) for engine in ENGINES if engine in self.times},
         }
 
     @property

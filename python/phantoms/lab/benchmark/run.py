@@ -14,13 +14,15 @@ from phantoms.errors import PhantomsError
 from phantoms.lab.benchmark import answers
 from phantoms.lab.benchmark.engines import ENGINES, Engine
 from phantoms.lab.benchmark.forms import Log, ReportForms, SparkForms
-from phantoms.lab.benchmark.result import FLOORS, FORMS, WINDOW_FORMS, BenchmarkResult
+from phantoms.lab.benchmark.result import FLOORS, BenchmarkResult
 from phantoms.lab.benchmark.session import describe, open_session, register, require_repeat, settle
 from phantoms.lab.benchmark.windowed import WindowForms
-from phantoms.lab.reports import WORKLOADS
+from phantoms.lab.benchmark.written import QueryForms
+from phantoms.lab.queries import QUERY_WORKLOADS
+from phantoms.lab.reports import FUNCTION_WORKLOADS, WORKLOADS
 from phantoms.lab.windows import WINDOW_WORKLOADS
 
-BENCHMARKS = (*WORKLOADS, *WINDOW_WORKLOADS)
+BENCHMARKS = (*WORKLOADS, *FUNCTION_WORKLOADS, *QUERY_WORKLOADS, *WINDOW_WORKLOADS)
 """Their names."""
 
 
@@ -48,8 +50,8 @@ def run(
     repeat : int
         Timed runs of each form.
     forms : sequence of str, optional
-        Some of `FORMS` (`WINDOW_FORMS` for windows and predicates); all if omitted, other engines only where
-        installed, save those that take too long.
+        Some of `FORMS` (`WINDOW_FORMS` for windows and predicates, `QUERY_FORMS` for one query); all if omitted,
+        other engines only where installed, save those that take too long.
     json_file : Path, optional
         Where to write `BenchmarkResult.to_dict`.
     log : callable
@@ -65,10 +67,10 @@ def run(
         plugin without them (those of windows and predicates may: the result tells).
     """
     asked = _check(name, repeat, forms)
+    sparked = _sparked(name)
     outputs.check(json_file, "--json")
     from phantoms.lab.data import DATASETS, ensure
 
-    sparked = ReportForms(WORKLOADS[name]) if name in WORKLOADS else WindowForms(WINDOW_WORKLOADS[name]())
     chosen = _possible(sparked, asked, named=forms is not None)
     count = DATASETS[sparked.dataset].default_rows if rows is None else rows
     path = ensure(sparked.dataset, count, log=log)
@@ -104,12 +106,21 @@ def run(
     return result
 
 
+def _sparked(name: str) -> SparkForms:
+    """The forms of a benchmark that Spark runs."""
+    if name in QUERY_WORKLOADS:
+        return QueryForms(QUERY_WORKLOADS[name])
+    if name in WINDOW_WORKLOADS:
+        return WindowForms(WINDOW_WORKLOADS[name]())
+    return ReportForms(WORKLOADS[name] if name in WORKLOADS else FUNCTION_WORKLOADS[name])
+
+
 def _check(name: str, repeat: int, forms: Sequence[str] | None) -> list[str]:
     """The forms asked for, in the order of a round: what can be told before there is data."""
     if name not in BENCHMARKS:
         raise PhantomsError("BAD_ARGUMENT", f"unknown benchmark {name!r}.", f"Known: {', '.join(BENCHMARKS)}, sweep.")
     require_repeat(repeat)
-    known = FORMS if name in WORKLOADS else WINDOW_FORMS
+    known = _sparked(name).forms
     if forms is None:
         return [f for f in known if f not in ENGINES or ENGINES[f].installed()]
     unknown = [f for f in forms if f not in known]

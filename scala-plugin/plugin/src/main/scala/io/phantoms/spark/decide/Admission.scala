@@ -7,6 +7,7 @@ import io.phantoms.spark.functions.SharedFunction
 import io.phantoms.spark.model.Choice
 import io.phantoms.spark.shims.BuildInfo
 
+import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, AggregateFunction}
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan}
 import org.apache.spark.sql.catalyst.trees.TreePattern
 import org.apache.spark.sql.internal.SQLConf
@@ -35,9 +36,22 @@ object Admission {
     else if (settings.exactFloatingPoint && Distincts.addsFloats(aggregate)) Some(ExactFloatingPoint)
     else None
 
-  /** Whether an Aggregate may be shared with others, as far as its own functions go. */
-  def mayTake(aggregate: Aggregate, settings: PhantomsSettings): Boolean =
-    !Distincts.isIn(aggregate) || distinct(aggregate, settings).isEmpty
+  /** What keeps an Aggregate from being shared with others, as far as its own functions go. */
+  def functions(aggregate: Aggregate, settings: PhantomsSettings): Option[DeclineReason] =
+    Option.when(Distincts.isIn(aggregate))(aggregate).flatMap(distinct(_, settings)).orElse {
+      val called = aggregate.aggregateExpressions.flatMap(_.collect { case a: AggregateExpression =>
+        a.aggregateFunction
+      })
+      functions(called, settings)
+    }
+
+  private def functions(called: Seq[AggregateFunction], settings: PhantomsSettings): Option[DeclineReason] = {
+    def addsFloats = called.exists(f => SharedFunction.of(f).exists(_.addsFloats(f)))
+    def approximates = called.exists(f => SharedFunction.of(f).exists(_.isApproximate(f)))
+    if (settings.exactFloatingPoint && addsFloats) Some(ExactFloatingPoint)
+    else if (!settings.approximate && approximates) Some(Disabled(PhantomsConf.ApproximateEnabled.key))
+    else None
+  }
 
   /** 2: an operator, by its shape. */
   def operator(shape: Shape, settings: PhantomsSettings): Option[DeclineReason] = shape match {
@@ -61,18 +75,14 @@ object Admission {
   def workload(workload: Workload, settings: PhantomsSettings): Option[DeclineReason] = {
     def readsTwice = workload.consumers.size > 1 && !ReusableInput(workload.base, SQLConf.get)
     def slides = workload.queries.exists(_.window.nonEmpty)
-    def addsFloats = workload.aggregates.exists(a => SharedFunction.of(a.function).exists(_.addsFloats(a.function)))
-    def approximates =
-      workload.aggregates.exists(a => SharedFunction.of(a.function).exists(_.isApproximate(a.function)))
     val queries = workload.queries.size
     def filtered = workload.queries.exists(q => q.predicate.nonEmpty || q.fragment.nonEmpty || q.masks.nonEmpty)
     if (!settings.windows && slides) Some(Disabled(PhantomsConf.WindowsEnabled.key))
     else if (!settings.predicates && filtered) Some(Disabled(PhantomsConf.PredicatesEnabled.key))
     else if (readsTwice) Some(InputReadTwice)
-    else if (settings.exactFloatingPoint && addsFloats) Some(ExactFloatingPoint)
-    else if (!settings.approximate && approximates) Some(Disabled(PhantomsConf.ApproximateEnabled.key))
-    else if (queries > settings.maxQueries) Some(TooManyQueries(queries, settings.maxQueries))
-    else None
+    else functions(workload.aggregates.map(_.function), settings).orElse(
+      Option.when(queries > settings.maxQueries)(TooManyQueries(queries, settings.maxQueries))
+    )
   }
 
   /** 4: the benefit. */

@@ -42,7 +42,7 @@ object DeclineCode {
     "UNSUPPORTED_SHAPE",
     "max_by, min_by of a value that may fail, which Spark evaluates for some rows only; approx_count_distinct with a " +
       "relative standard deviation below about 0.01, of which each group takes many kilobytes; a count_min_sketch of more than " +
-      "64 KiB; percentiles, sets, sketches and users' Aggregators over sliding windows or under different filters; or what " +
+      "64 KiB; percentiles, sets, sketches and users' Aggregators over sliding windows or under a filter that may fail; or what " +
       "Spark's planner does not take apart",
     "take out of the groupBy what the message names: compute it in the input or from the results"
   )

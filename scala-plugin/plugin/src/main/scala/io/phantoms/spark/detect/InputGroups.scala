@@ -51,6 +51,16 @@ private[detect] object InputGroups {
       )
     }.size == 1
 
+    /** Ordinals of those that keep it from being shared, each by itself or all of a kind together. */
+    def hindering: Set[Int] = {
+      def those(is: WorkloadQuery => Boolean) = members.filter(_.queries.exists(is)).map(_.ordinal).toSet
+      val each = those(q => WorkloadBuilder.putTogether(q).orElse(WorkloadBuilder.tooWide(Seq(q))).isDefined)
+      def together = WorkloadBuilder.tooWide(queries).map { case (is, _) =>
+        those(_.functions.exists(f => is(f.function)))
+      }
+      if (each.nonEmpty) each else together.getOrElse(Set.empty)
+    }
+
     /** Ordinals of its members. */
     def ordinals: Set[Int] = members.map(_.ordinal).toSet
 
@@ -83,9 +93,43 @@ private[detect] object InputGroups {
     InputGroups(shared.map(composed) ++ relaxed, alone)
   }
 
-  /** Asked of each member on its own: one bad input is no reason to leave the others alone. */
-  def withEligibleSource(queries: Seq[WorkloadQuery]): Either[DeclineReason, Seq[WorkloadQuery]] =
-    queries.headOption.flatMap(b => Eligibility.source(b.source)).toLeft(queries)
+  /** Asked of each member on its own: one bad input, or function, is no reason to leave the others alone. */
+  def eligible(queries: Seq[WorkloadQuery]): Either[DeclineReason, Seq[WorkloadQuery]] =
+    queries.headOption.flatMap(b => Eligibility.source(b.source))
+      .orElse(queries.flatMap(WorkloadBuilder.putTogether).headOption).toLeft(queries)
+
+  /**
+   * What was made of groups.
+   *
+   * @param refused ordinals of members that nothing was made of
+   */
+  final case class Made[T](of: Vector[(Group, T)], refused: Vector[(Set[Int], DeclineReason)], alone: Vector[Group])
+
+  /**
+   * Something made of each group that has something to share; where a few of its members keep it from that, of the others.
+   *
+   * @param isOffered whether a group is to be looked at
+   */
+  def made[T](members: Seq[Member], isOffered: Group => Boolean = _ => true)(
+      make: Group => Either[DeclineReason, T]
+  ): Made[T] = {
+    val InputGroups(several, alone) = InputGroups(members)
+    val tried = several.filter(isOffered).map { group =>
+      make(group) match {
+        case Right(found) => Made(Vector(group -> found), Vector.empty, Vector.empty)
+        case Left(reason) =>
+          val hindering = group.hindering
+          val others = group.ordinals -- hindering
+          if (hindering.isEmpty || others.isEmpty) Made[T](Vector.empty, Vector(group.ordinals -> reason), Vector.empty)
+          else {
+            val rest = made(members.filter(m => others(m.ordinal)), isOffered)(make)
+            val left = hindering ++ rest.alone.flatMap(_.ordinals)
+            rest.copy(refused = (left -> reason) +: rest.refused, alone = Vector.empty)
+          }
+      }
+    }
+    Made(tried.flatMap(_.of), tried.flatMap(_.refused), alone)
+  }
 
   /** Puts a member into the group whose input it shares, if there is one. */
   private def add(groups: Vector[Group], member: Member): Vector[Group] = {
@@ -230,8 +274,12 @@ private[detect] object InputGroups {
       val (apart, together) = members.partition(m => m.queries.exists(q => keyed.exists(_ eq q)))
       if (keyed.map(_.predicate.canonicalized).distinct.size <= Shards.MostKeys)
         Vector(group(members, common, form))
-      else (together +: apart.grouped(Shards.MostKeys).toVector).filter(_.flatMap(_.queries).size > 1)
-        .map(group(_, common, form))
+      else {
+        // Of about one size: what is left over would have nobody to share with.
+        val parts = (apart.size + Shards.MostKeys - 1) / Shards.MostKeys
+        (together +: apart.grouped((apart.size + parts - 1) / parts).toVector).filter(_.flatMap(_.queries).size > 1)
+          .map(group(_, common, form))
+      }
     }
 
     private def group(entries: Vector[Entry], common: Option[Expression], form: Shards.Form): Group = {

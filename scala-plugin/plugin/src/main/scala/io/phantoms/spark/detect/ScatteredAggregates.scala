@@ -39,13 +39,19 @@ object ScatteredAggregates {
    * @param isHeld whether it is what a union is of, with others
    * @param filterAbove a filter that stands directly above
    * @param branchOf the union that it would be a part of, but for a branch with results of its own
+   * @param refused why it may not be looked at
    */
   private final case class Found(
       aggregate: Aggregate,
       isHeld: Boolean,
       filterAbove: Option[Expression],
-      branchOf: Option[Union]
+      branchOf: Option[Union],
+      refused: Option[DeclineReason]
   ) {
+    def isOffered: Boolean = !isHeld && refused.isEmpty
+
+    /** Whether nothing is said of it elsewhere. */
+    def isByItself: Boolean = !isHeld && branchOf.isEmpty && Shape.of(aggregate, None).isEmpty
 
     /** What plain Spark computes before the shuffle. */
     lazy val shuffled: LogicalPlan = Shuffles.of(aggregate)
@@ -54,20 +60,23 @@ object ScatteredAggregates {
   /**
    * Those of a plan, outermost first, and why others that read one input cannot be shared.
    *
-   * @param mayTake whether an Aggregate may be looked at
+   * @param refused why an Aggregate may not be looked at
    */
   def detect(
       plan: LogicalPlan,
-      mayTake: Aggregate => Boolean = _ => true
+      refused: Aggregate => Option[DeclineReason] = _ => None
   ): Seq[Either[LeftAlone, ScatteredAggregates]] = {
-    val found = (plan +: Subqueries.in(plan)).flatMap(aggregates(_, None, mayTake)).toIndexedSeq
-    if (found.count(!_.isHeld) < 2) Nil
+    val found = (plan +: Subqueries.in(plan)).flatMap(aggregates(_, None, refused)).toIndexedSeq
+    val left =
+      if (found.size < 2) Nil else found.flatMap(f => f.refused.filter(_ => f.isByItself).map(_ -> f.aggregate))
+    val reasons = left.map(_._1).distinct.map(r => Left(LeftAlone(r, left.collect { case (`r`, a) => a })))
+    if (found.count(_.isOffered) < 2) reasons
     else {
       val free = notHeld(found)
-      val demands =
-        free.indices.flatMap(i => Demand.of(free(i).aggregate, free(i).filterAbove).toOption.map(i -> _)).toMap
+      val demands = free.indices.filter(free(_).isOffered)
+        .flatMap(i => Demand.of(free(i).aggregate, free(i).filterAbove).toOption.map(i -> _)).toMap
       val members = demands.toSeq.sortBy(_._1).flatMap { case (i, demand) =>
-        InputGroups.withEligibleSource(demand.queries).toOption
+        InputGroups.eligible(demand.queries).toOption
           .filter(_.nonEmpty).map(InputGroups.Member(i, _))
       }
       lazy val merged = mergedBySpark(plan, free)
@@ -79,9 +88,9 @@ object ScatteredAggregates {
         unions.forall(u => u.isDefined && u.exists(_ eq unions.head.get))
       }
       // What several do alike plain Spark does once, down to the shuffle: there is nothing to share if all do.
-      val groups = InputGroups(members).several.filter(shuffledBy(_).distinct.size > 1).filterNot(isOfOneUnion)
-        .filterNot(g => asksOneOf(g.base, found))
-      groups.sortBy(_.members.head.ordinal).map { group =>
+      def isOffered(group: InputGroups.Group): Boolean =
+        shuffledBy(group).distinct.size > 1 && !isOfOneUnion(group) && !asksOneOf(group.base, found)
+      val InputGroups.Made(made, declined, _) = InputGroups.made(members, isOffered) { group =>
         val replaced = group.members.map(m => free(m.ordinal).aggregate)
         val asked = group.members.map(m => demands(m.ordinal))
         val ends = group.members.scanLeft(0)(_ + _.queries.size)
@@ -91,15 +100,19 @@ object ScatteredAggregates {
           val isRepeated = shuffled.indexOf(shuffled(i)) < i || others(shuffled(i))
           Consumer(asked(i).output, ends(i) until ends(i + 1), isRepeated)
         }
-        group.workload(replaced, consumers)
-          .map(ScatteredAggregates(replaced, _, asked.map(_.finish))).left.map(LeftAlone(_, replaced))
+        group.workload(replaced, consumers).map(ScatteredAggregates(replaced, _, asked.map(_.finish)))
       }
+      val leftAlone = declined.map { case (ordinals, reason) =>
+        ordinals.min -> Left(LeftAlone(reason, ordinals.toSeq.sorted.map(free(_).aggregate)))
+      }
+      val shared = made.map { case (group, scattered) => group.members.head.ordinal -> Right(scattered) }
+      (shared ++ leftAlone).sortBy(_._1).map(_._2) ++ reasons
     }
   }
 
   /** Whether an input asks a subquery that is to read what is shared itself, of that input or of another. */
   private def asksOneOf(base: LogicalPlan, found: Seq[Found]): Boolean =
-    Subqueries.in(base).exists(_.exists(p => found.exists(_.aggregate eq p)))
+    Subqueries.in(base).exists(_.exists(p => found.exists(f => f.refused.isEmpty && (f.aggregate eq p))))
 
   /** By ordinal what plain Spark shuffles; those without keys that it computes as one shuffle what the first of them does. */
   private def mergedBySpark(plan: LogicalPlan, all: IndexedSeq[Found]): IndexedSeq[LogicalPlan] = {
@@ -113,7 +126,7 @@ object ScatteredAggregates {
 
   /** What keeps an Aggregate from being shared with any other, whatever they read. */
   def refused(aggregate: Aggregate): Option[DeclineReason] =
-    Demand.of(aggregate, None).flatMap(d => InputGroups.withEligibleSource(d.queries)).left.toOption
+    Demand.of(aggregate, None).flatMap(d => InputGroups.eligible(d.queries)).left.toOption
 
   /** Those that no union holds, nor what plain Spark shuffles once for one that does: it would be computed once more for that. */
   private def notHeld(found: IndexedSeq[Found]): IndexedSeq[Found] = {
@@ -129,7 +142,7 @@ object ScatteredAggregates {
   private def aggregates(
       plan: LogicalPlan,
       limitAbove: Option[Int],
-      mayTake: Aggregate => Boolean
+      refused: Aggregate => Option[DeclineReason]
   ): Seq[Found] = {
     def of(
         aggregate: Aggregate,
@@ -139,8 +152,8 @@ object ScatteredAggregates {
     ): Seq[Found] =
       if (UnionDetector.isEmpty(aggregate.child)) Nil
       else
-        Option.when(mayTake(aggregate))(Found(aggregate, isHeld, filterAbove, branchOf)).toSeq ++
-          aggregates(aggregate.child, None, mayTake)
+        Found(aggregate, isHeld, filterAbove, branchOf, refused(aggregate)) +:
+          aggregates(aggregate.child, None, refused)
 
     if (!plan.containsPattern(TreePattern.AGGREGATE)) Nil
     else plan match {
@@ -148,19 +161,19 @@ object ScatteredAggregates {
         val own = u.children.map(UnionDetector.aggregateOf(_, limitAbove))
         val live = own.flatten.filterNot(a => UnionDetector.isEmpty(a.child))
         // What has results of its own is no part of a union's; the others join it.
-        val together = live.size > 1 && !live.exists(a => mayTake(a) && !Demand.isPlain(a))
+        val together = live.size > 1 && !live.exists(a => refused(a).isEmpty && !Demand.isPlain(a))
         u.children.zip(own).flatMap {
           case (_, Some(aggregate)) if together => of(aggregate, isHeld = true)
           case (child, Some(aggregate)) =>
             val filter = Option(child).collect { case Filter(condition, below) if below eq aggregate => condition }
             of(aggregate, filterAbove = filter, branchOf = Some(u))
-          case (child, _) => aggregates(child, None, mayTake)
+          case (child, _) => aggregates(child, None, refused)
         }
       case _: Verified => Nil
       case a: Aggregate => of(a)
       case Filter(condition, a: Aggregate) => of(a, filterAbove = Some(condition))
-      case LocalLimit(IntegerLiteral(n), child) => aggregates(child, Some(n), mayTake)
-      case other => other.children.flatMap(aggregates(_, None, mayTake))
+      case LocalLimit(IntegerLiteral(n), child) => aggregates(child, Some(n), refused)
+      case other => other.children.flatMap(aggregates(_, None, refused))
     }
   }
 }

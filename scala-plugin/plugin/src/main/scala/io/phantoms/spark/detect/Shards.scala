@@ -3,6 +3,7 @@ package io.phantoms.spark.detect
 import io.phantoms.spark.functions.{
   ComposedSlice,
   ExpressionCost,
+  ObjectAggregate,
   SignatureBit,
   SignatureWord,
   SignatureWords,
@@ -66,6 +67,9 @@ private[detect] object Shards {
    */
   final case class Filtered(query: WorkloadQuery, condition: Option[Expression], read: Option[Expression]) {
     def predicate: Expression = condition.getOrElse(Literal.TrueLiteral)
+
+    /** Whether a function keeps an object, which is not put together from those of several fragments. */
+    def keepsObjects: Boolean = query.functions.exists(f => ObjectAggregate.is(f.function))
   }
 
   object Filtered {
@@ -116,13 +120,20 @@ private[detect] object Shards {
   /** Whether these are better told apart by signatures, or can be no other way: a predicate that may fail is asked once a row. */
   private def isFragmented(of: Seq[Filtered], form: Form): Boolean = {
     val predicates = of.map(_.predicate).distinctBy(_.canonicalized)
-    predicates.size >= (if (form.signature) FewestBits else MostKeys + 1) || predicates.exists(ExpressionCost.canFail)
+    val isMany = predicates.size >= (if (form.signature) FewestBits else MostKeys + 1)
+    (isMany && !of.exists(_.keepsObjects)) || predicates.exists(ExpressionCost.canFail)
   }
 
-  /** GroupBys with the same keys. */
+  /** GroupBys with the same keys; those that keep objects apart, and of these again those that no key can tell apart. */
   private def classes(all: Seq[Filtered]): Seq[Seq[Filtered]] = {
-    val keys = all.map(_.query.keys.map(_.expression.canonicalized).toSet)
-    keys.distinct.map(k => all.indices.filter(keys(_) == k).map(all))
+    val kinds = all.map { f =>
+      (
+        f.query.keys.map(_.expression.canonicalized).toSet,
+        f.keepsObjects,
+        f.keepsObjects && ExpressionCost.canFail(f.predicate)
+      )
+    }
+    kinds.distinct.map(k => all.indices.filter(kinds(_) == k).map(all))
   }
 
   /** Those whose predicates are keys of their own. */

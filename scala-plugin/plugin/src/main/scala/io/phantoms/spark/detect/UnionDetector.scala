@@ -39,23 +39,21 @@ object UnionDetector {
     val children = union.children.toIndexedSeq
     def aggregates(i: Int): LogicalPlan = UnionCandidate.aggregateIn(children(i))
     val normalised = aggregating.map { i =>
-      (i, normalise(children(i), limitAbove).flatMap(InputGroups.withEligibleSource))
+      (i, normalise(children(i), limitAbove).flatMap(InputGroups.eligible))
     }
     val reasons = normalised.collect { case (i, Left(reason)) => LeftAlone(reason, Seq(aggregates(i))) }
     val members = normalised.collect { case (i, Right(queries)) => InputGroups.Member(i, queries) }
     val empty = members.filter(m => m.queries.forall(isEmpty)).map(_.ordinal).toSet
     val live = members.filterNot(m => empty(m.ordinal))
-    val InputGroups(several, alone) = InputGroups(live)
-    // What is to be computed is the operator's whole output only if nothing else stays under the union.
-    val whole = several.size == 1 && live.size + empty.size == children.size && alone.isEmpty
-    val tried = several.map { g =>
+    val InputGroups.Made(made, refused, alone) = InputGroups.made(live) { g =>
+      // What is to be computed is the operator's whole output only if nothing else stays under the union.
+      val whole = g.members.size + empty.size == children.size
       val output = if (whole) union.output else union.output.map(_.newInstance())
-      val consumer = Consumer(output, g.queries.indices)
-      g.workload(g.members.map(m => children(m.ordinal)), IndexedSeq(consumer))
-        .map((_, g.ordinals)).left.map(LeftAlone(_, g.members.map(m => aggregates(m.ordinal))))
+      g.workload(g.members.map(m => children(m.ordinal)), IndexedSeq(Consumer(output, g.queries.indices)))
     }
-    val found = tried.collect { case Right(f) => f }
-    val declined = tried.collect { case Left(r) => r } ++ reasons
+    val found = made.map { case (group, workload) => (workload, group.ordinals) }
+    val declined =
+      refused.map { case (ordinals, reason) => LeftAlone(reason, ordinals.toSeq.sorted.map(aggregates)) } ++ reasons
     if (found.isEmpty)
       Left(declined.headOption.map(_.reason).getOrElse(if (live.size > 1) DifferentInputs else SingleAggregate))
     else {

@@ -45,8 +45,7 @@ object WorkloadBuilder {
       () => keys.flatMap(k => Eligibility.key(inlined(k))).headOption,
       () => inputs.flatMap(i => Eligibility.expression(inlined(i), "an aggregate's input")).headOption,
       () => queries.flatMap(b => b.results ++ b.having).flatMap(Eligibility.expression(_, "a result")).headOption,
-      () => WordsAggregate.tooWide(different(queries, WordsAggregate.is)).map(UnsupportedShape(_)),
-      () => ObjectAggregate.tooWide(different(queries, ObjectAggregate.is)).map(UnsupportedShape(_)),
+      () => tooWide(queries).map(found => UnsupportedShape(found._2)),
       () => queries.flatMap(putTogether).headOption,
       () => Option.when(queries.size < 2 && queries.forall(isOneGrouping))(SingleAggregate)
     )
@@ -61,16 +60,21 @@ object WorkloadBuilder {
     }
   }
 
+  /** The kind of functions of which all together take too much of a group, and what is wrong with them. */
+  def tooWide(queries: Seq[WorkloadQuery]): Option[(AggregateFunction => Boolean, String)] =
+    WordsAggregate.tooWide(different(queries, WordsAggregate.is)).map((WordsAggregate.is _, _))
+      .orElse(ObjectAggregate.tooWide(different(queries, ObjectAggregate.is)).map((ObjectAggregate.is _, _)))
+
   /** Different calls of some functions. */
   private def different(queries: Seq[WorkloadQuery], of: AggregateFunction => Boolean): Seq[AggregateFunction] =
     queries.flatMap(_.functions).filter(f => of(f.function)).map(f => WorkloadAggregate(f.function, f.filter))
       .distinctBy(_.identity).map(_.function)
 
   /** Results that are put together from several groups are so by words of records; an object is none. */
-  private def putTogether(query: WorkloadQuery): Option[DeclineReason] = {
+  def putTogether(query: WorkloadQuery): Option[DeclineReason] = {
     val from =
       if (query.window.nonEmpty) Some("slices of sliding windows")
-      else if (query.fragment.nonEmpty || query.masks.nonEmpty) Some("rows under different filters")
+      else if (query.fragment.nonEmpty) Some("rows under filters of which one may fail")
       else None
     val function = query.functions.map(_.function).find(ObjectAggregate.is)
     for (f <- function; parts <- from)

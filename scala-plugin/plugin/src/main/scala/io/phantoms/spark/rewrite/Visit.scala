@@ -103,7 +103,7 @@ private[rewrite] final class Visit(
   }
 
   private def detected(operator: LogicalPlan): Seq[Either[LeftAlone, ScatteredAggregates]] =
-    ScatteredAggregates.detect(operator, Admission.mayTake(_, settings))
+    ScatteredAggregates.detect(operator, Admission.functions(_, settings))
 
   private def aggregatesOf(found: Seq[Either[LeftAlone, ScatteredAggregates]]): Same =
     new Same(found.collect { case Right(f) => f }.flatMap(_.aggregates))
@@ -213,11 +213,28 @@ private[rewrite] final class Visit(
       shape: Shape,
       limitAbove: Option[Int],
       filterAbove: Option[Expression]
-  ): Either[DeclineReason, Candidate] = for {
-    _ <- Admission.operator(shape, settings).toLeft(())
-    candidate <- Detector.candidate(shape, limitAbove, filterAbove)
-    _ <- Option.when(isSubquery)(candidate).flatMap(Admission.subquery).toLeft(())
-  } yield candidate
+  ): Either[DeclineReason, Candidate] = {
+    val refused = refusedBranches(shape, limitAbove)
+    for {
+      _ <- Admission.operator(shape, settings).toLeft(())
+      candidate <- refused match {
+        case Seq() => Detector.candidate(shape, limitAbove, filterAbove)
+        case some => Detector.candidate(without(shape, some.map(_._1)), limitAbove, filterAbove)
+            .map(leaving(_, some.map(_._2))).left.map(_ => some.head._2.reason)
+      }
+      _ <- Option.when(isSubquery)(candidate).flatMap(Admission.subquery).toLeft(())
+    } yield candidate
+  }
+
+  /** Branches of a union that may not be shared whatever they read, by ordinal. */
+  private def refusedBranches(shape: Shape, limitAbove: Option[Int]): Seq[(Int, LeftAlone)] = shape match {
+    case Shape.UnionOf(union, aggregating) => for {
+        i <- aggregating
+        aggregate <- UnionDetector.aggregateOf(union.children(i), limitAbove)
+        reason <- Admission.functions(aggregate, settings)
+      } yield i -> LeftAlone(reason, Seq(aggregate))
+    case _ => Nil
+  }
 
   /** What is shared of an operator, by its workloads, if anything is. */
   private def decided(candidate: Candidate): Option[IndexedSeq[Option[Shared]]] = {
@@ -303,6 +320,16 @@ private[rewrite] final class Visit(
 }
 
 private object Visit {
+
+  private def without(shape: Shape, branches: Seq[Int]): Shape = shape match {
+    case union: Shape.UnionOf => union.copy(aggregating = union.aggregating.diff(branches))
+    case other => other
+  }
+
+  private def leaving(candidate: Candidate, left: Seq[LeftAlone]): Candidate = candidate match {
+    case union: UnionCandidate => union.copy(leftOut = union.leftOut ++ left)
+    case other => other
+  }
 
   /** Some operators, by themselves: equal ones may stand in other places. */
   private final class Same(operators: Seq[LogicalPlan]) {

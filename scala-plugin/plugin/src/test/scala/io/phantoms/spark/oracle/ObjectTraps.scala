@@ -295,7 +295,4 @@ trait ObjectTraps extends Traps { this: AnyFunSuite =>
   declines("negative: sliding windows", "UNSUPPORTED_SHAPE")(
     "select window(ts, '3 hours', '1 hour') w, a, median(c) from t group by window(ts, '3 hours', '1 hour'), a"
   )
-  declines("negative: branches under filters of their own", "UNSUPPORTED_SHAPE")(
-    (0 until 4).map(i => s"select $i q, a k, median(c) v from t where z > ${i - 1} group by a").mkString(" union all ")
-  )
 }

@@ -14,6 +14,11 @@ trait PredicateTraps extends Traps { this: AnyFunSuite =>
       |union all select z, count(*), sum(c), max(b) from t where c > 10 and z is not null group by z
       |union all select a, count(c), max(c), min(b) from t where flag group by a""".stripMargin
   )
+  // Of NULL these are no more true than others: Spark puts no IsNotNull before them that would stand for one of them.
+  shares("filters of which several parts say nothing about keys, each of them something of its own", EveryTurn)(
+    """select a k, count(*) n, sum(c) v from t where coalesce(c, 0) < 60 and coalesce(z, 0) > 0 and coalesce(a, 0) > 0 group by a
+      |union all select a, count(*), sum(c) from t where coalesce(z, 5) < 2 and coalesce(c, 90) > 30 group by a""".stripMargin
+  )
   shares("one without a filter")(
     "select a k, count(*) n from t group by a union all select z, sum(c) from t where c > 2 group by z"
   )

@@ -88,6 +88,16 @@ class RunningTotalsSuite extends EverySecondTest with RandomConfigurationSuite w
     }
   }
 
+  test("totals that are out of range in the end", EveryTurn) {
+    view("over", 1, LongType, Seq((1, 1, Long.MaxValue), (1, 2, Long.MaxValue), (2, 2, 5L)))
+    def sets(function: String) = s"select a, c, $function from over group by grouping sets ((a), (c))"
+    withConf("spark.sql.ansi.enabled" -> "true") {
+      checkFailsSharedSql(sets("sum(v)"))
+      checkSharedSql(sets("try_sum(v)"))
+    }
+    withConf("spark.sql.ansi.enabled" -> "false")(checkSharedSql(sets("sum(v)")))
+  }
+
   test("several sums, each with a carry of its own") {
     swing("swing", LongType, Long.MaxValue, -Long.MaxValue)
     val sums = Seq("v", "-v", "if(a < 3, v, null)", "v div 3", "a", "v + 0", "sign(v)", "cast(a as tinyint)")

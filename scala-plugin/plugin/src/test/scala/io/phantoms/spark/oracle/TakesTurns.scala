@@ -58,9 +58,12 @@ trait SharesTests extends AnyFunSuite {
   override protected def test(name: String, tags: Tag*)(body: => Any)(implicit pos: Position): Unit = {
     val mine = Math.floorMod(registered + Turns.seed, places) == place
     registered += 1
-    if (mine || Turns.full) super.test(name, tags: _*)(body)
+    if (mine || Turns.full || tags.contains(EveryTurn)) super.test(name, tags: _*)(body)
   }
 }
+
+/** Marks a test that runs with every commit, in each of the suites that share the others out. */
+object EveryTurn extends Tag("io.phantoms.spark.oracle.EveryTurn")
 
 /** A long suite: every other test runs, those between them with other commits, whatever is whose turn inside a test. */
 trait EverySecondTest extends SharesTests {

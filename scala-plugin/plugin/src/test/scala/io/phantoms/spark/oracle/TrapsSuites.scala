@@ -1,10 +1,11 @@
 package io.phantoms.spark.oracle
 
+import org.scalatest.Tag
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Traps are queries by name: shared, or left alone for a reason. */
 trait Traps extends DifferentialSuite { this: AnyFunSuite =>
-  protected def shares(name: String)(sql: String): Unit = test(name)(checkSharedSql(sql))
+  protected def shares(name: String, tags: Tag*)(sql: String): Unit = test(name, tags: _*)(checkSharedSql(sql))
   protected def declines(name: String, code: String)(sql: String): Unit = test(name)(checkDeclinedSql(sql, code))
 
   /** The same rows, or the same error, whatever is shared. */
@@ -139,6 +140,14 @@ class InterpretedObjectTrapsSuite
     extends OtherObjectTraps with RandomConfigurationSuite with InterpretedVariants with ObjectTraps {
   override protected def place: Int = 12
   override protected def seeds: Seq[Long] = Seq(7L)
+}
+
+class LeftOutTrapsSuite extends TrapVariants with OneOfEight with LeftOutTraps {
+  override protected def place: Int = 1
+}
+
+class RandomLeftOutTrapsSuite extends RandomTraps with OneOfEight with LeftOutTraps {
+  override protected def place: Int = 5
 }
 
 class DistinctTrapsSuite extends TrapVariants with OneOfEight with DistinctTraps {
