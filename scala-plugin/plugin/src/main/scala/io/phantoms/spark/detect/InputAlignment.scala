@@ -121,6 +121,9 @@ object InputAlignment {
   // An alias that says nothing new Spark removes; but no child of a Union may put out one column twice.
   private[spark] val Copied = new MetadataBuilder().putBoolean("io.phantoms.copied", value = true).build()
 
+  /** One more column of a child of a Union, with the values of another. */
+  def copyOf(a: Attribute): Alias = Alias(a, a.name)(explicitMetadata = Some(Copied))
+
   /** Child by child: a column of the second copy is one of the first where it is so in every child. */
   private def unions(a: Union, b: Union, isDeferred: Boolean): Option[Merged] =
     if (a.children.size != b.children.size) None

@@ -1,8 +1,9 @@
 package io.phantoms.spark.detect
 
 import io.phantoms.spark.detect.DeclineReason._
+import io.phantoms.spark.functions.ExpressionCost
 
-import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
+import org.apache.spark.sql.catalyst.expressions.{And, Expression, Literal}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 
 /**
@@ -39,6 +40,16 @@ private[detect] object InputGroups {
   ) {
     def queries: Vector[WorkloadQuery] = members.flatMap(_.queries)
     def isSingle: Boolean = queries.size == 1
+
+    /** Whether plain Spark shuffles it once, however many read that. */
+    def isOneGroupBy: Boolean = queries.distinctBy { q =>
+      (
+        q.keys.map(_.expression.canonicalized),
+        q.functions.map(f => WorkloadAggregate(f.function, f.filter).identity).toSet,
+        q.rows.map(_.canonicalized),
+        q.rowOnEmptyInput
+      )
+    }.size == 1
 
     /** Ordinals of its members. */
     def ordinals: Set[Int] = members.map(_.ordinal).toSet
@@ -134,16 +145,23 @@ private[detect] object InputGroups {
   private def underFilters(groups: Vector[Group]): (Vector[Group], Vector[Group]) = {
     val found = groups.flatMap(g => Predicates.filtered(g.base).map(g -> _))
     val inputs = found.foldLeft(Vector.empty[Unfiltered]) { case (made, (g, f)) =>
+      val own = Unfiltered(
+        f.input,
+        Vector(Part(g.moved(f.input, identity), f.asked, g)),
+        f.guarded,
+        FiltersBelow.failingBelow(f.input)
+      )
       // What is computed behind filters is shared with those who compute the same there.
-      aligned(made.map(_.input), f.input, made(_).guarded == f.guarded) match {
+      aligned(made.map(_.input), f.input, made(_).computesAs(own)) match {
         case Some((i, m)) =>
-          val part = Part(g.moved(m.plan, m.translate), f.condition.map(m.translate), g)
-          made.updated(i, Unfiltered(m.plan, made(i).parts :+ part, f.guarded))
-        case None => made :+ Unfiltered(f.input, Vector(Part(g.moved(f.input, identity), f.condition, g)), f.guarded)
+          val asked = f.asked.map(a => a.copy(condition = m.translate(a.condition)))
+          made.updated(i, made(i).plus(m.plan, Part(g.moved(m.plan, m.translate), asked, g), f.guarded))
+        case None => made :+ own
       }
     }
-    val merged = inputs.map(u => if (u.parts.size > MostKept) u else u.copy(parts = u.parts.filter(_.group.isSingle)))
-      .filter(u => u.parts.size > 1 && u.isSafe)
+    val merged =
+      inputs.map(u => if (u.parts.size > MostKept) u else u.copy(parts = u.parts.filter(_.group.isOneGroupBy)))
+        .filter(u => u.parts.size > 1 && u.isSafe)
     val taken = merged.flatMap(_.parts.map(_.original))
     (merged.flatMap(_.groups), groups.filterNot(g => taken.exists(_ eq g)))
   }
@@ -151,30 +169,46 @@ private[detect] object InputGroups {
   /** Filters over one input of which those that several queries share are left to these. */
   private val MostKept = 2
 
-  /** A group over an input without its filter, and the group as it was. */
-  private final case class Part(group: Group, condition: Option[Expression], original: Group)
+  /** A group over an input without its filters, what these ask, and the group as it was. */
+  private final case class Part(group: Group, asked: Seq[Predicates.Asked], original: Group) {
+    def condition: Option[Expression] = asked.map(_.condition).reduceOption(And(_, _))
+  }
 
   /**
-   * Groups over one input, each with the filter that it had.
+   * Groups over one input, each with the filters that it had.
    *
-   * @param guarded what each of them computes behind its filter that may fail
+   * @param guarded what each of them computes behind its filters that may fail
+   * @param failing what each of them computes that may fail, if any of that is behind a filter
    */
-  private final case class Unfiltered(input: LogicalPlan, parts: Vector[Part], guarded: Int) {
+  private final case class Unfiltered(input: LogicalPlan, parts: Vector[Part], guarded: Int, failing: Int) {
+
+    def plus(merged: LogicalPlan, part: Part, guards: Int): Unfiltered =
+      copy(input = merged, parts = parts :+ part, guarded = guarded.max(guards))
+
+    /** Whether as much may fail of both, and as much of that behind a filter, unless one of them has none. */
+    def computesAs(other: Unfiltered): Boolean =
+      if (guarded == 0 && other.guarded == 0) true
+      else failing == other.failing && (guarded == other.guarded || isUnfiltered || other.isUnfiltered)
+
+    private def isUnfiltered: Boolean = parts.forall(_.asked.isEmpty)
 
     /** Whether all compute the same of what may fail, and can do so behind a filter. */
-    def isSafe: Boolean = isOneOrder && (guarded == 0 || (guarded == Predicates.guarded(input) &&
-      parts.flatMap(_.condition).forall(c => Predicates.guarded(placedOn(c)) == 0)))
+    def isSafe: Boolean = isOneOrder && (guarded == 0 || (failing == FiltersBelow.failingBelow(input) &&
+      parts.flatMap(guards).forall(a => FiltersBelow.unguarded(a.condition, input) <= failing - a.guards)))
+
+    /** What has to be asked below what it guards: each filter, or what is known of a row by all of them at once. */
+    private def guards(part: Part): Seq[Predicates.Asked] =
+      if (predicates <= Shards.MostKeys && !parts.flatMap(_.condition).exists(ExpressionCost.canFail)) part.asked
+      else part.condition.map(Predicates.Asked(_, guarded)).toSeq
+
+    private def predicates: Int = parts.flatMap(_.condition).distinctBy(_.canonicalized).size
 
     /** Whether filters that are equal also fail alike, so that it does not matter which of them is asked. */
     private def isOneOrder: Boolean = parts.flatMap(_.condition).groupBy(_.canonicalized).values
       .forall(same => same.tail.forall(EvaluationOrder.isSame(same.head, _)))
 
-    private def placedOn(condition: Expression): LogicalPlan =
-      Predicates.place(condition, input).collectFirst { case f: Filter => f.child }.get
-
     /** One group, or several where predicates are too many for keys of their own. */
     def groups: Vector[Group] = {
-      val predicates = parts.flatMap(_.condition).distinctBy(_.canonicalized).size
       // A slice in common is computed whichever of its windows are asked about a row: far from 1970 that may fail.
       val others = Shards.Form.of(parts.flatMap(_.group.queries), predicates).drop(1).filterNot(_.oneSlice)
       groups(Shards.Form.usual) match {
@@ -204,7 +238,7 @@ private[detect] object InputGroups {
       val filtered = entries.flatMap(_.queries)
       val (under, rows) = Shards.under(filtered, form)
       val base = WorkloadBuilder.both(common, rows)
-        .fold(input)(c => Predicates.simplified(Predicates.placeDeep(c, input)))
+        .fold(input)(c => Predicates.simplified(FiltersBelow.placed(c, input)))
       val queries = under.map(_.copy(source = base)).iterator
       Group(
         base,

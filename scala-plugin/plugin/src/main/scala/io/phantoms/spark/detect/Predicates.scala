@@ -19,7 +19,7 @@ import org.apache.spark.sql.catalyst.expressions.{
 }
 import org.apache.spark.sql.catalyst.optimizer.BooleanSimplification
 import org.apache.spark.sql.catalyst.plans.{Cross, Inner, LeftExistence, LeftOuter}
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, Join, LogicalPlan, Project, Union}
 import org.apache.spark.sql.types.{ArrayType, BooleanType, DataType, DoubleType, FloatType, StructType}
 
 /**
@@ -32,98 +32,78 @@ import org.apache.spark.sql.types.{ArrayType, BooleanType, DataType, DoubleType,
 private[detect] object Predicates extends PredicateHelper {
 
   /**
+   * A condition of an input's rows.
+   *
+   * @param guards how much that may fail is computed above the filter that asks it: not for rows that this drops
+   */
+  final case class Asked(condition: Expression, guards: Int) {
+    def above(failing: Int): Asked = copy(guards = guards + failing)
+  }
+
+  /**
    * An input less its filters.
    *
-   * @param condition over `input`
-   * @param guarded what Projects above the filters compute that may fail: not for rows that these drop
+   * @param asked what these ask, over `input`
    */
-  final case class Filtered(input: LogicalPlan, condition: Option[Expression], guarded: Int)
+  final case class Filtered(input: LogicalPlan, asked: Seq[Asked] = Nil) {
+    def condition: Option[Expression] = asked.map(_.condition).reduceOption(And(_, _))
+    def guarded: Int = asked.map(_.guards).maxOption.getOrElse(0)
+  }
 
   /** Whether it may be asked in another place than where it stands, and more than once. */
   def isRepeatable(e: Expression): Boolean = e.deterministic && !e.exists(_.isInstanceOf[PlanExpression[_]])
 
   /** None where a filter's value is anybody's guess, or where it guards results of groupBys. */
-  def filtered(source: LogicalPlan): Option[Filtered] = source match {
+  def filtered(source: LogicalPlan): Option[Filtered] = filtered(source, isDeep = true)
+
+  /** @param isDeep whether filters of groupBys and unions count: what may fail above them would be all that is asked then */
+  private def filtered(source: LogicalPlan, isDeep: Boolean): Option[Filtered] = source match {
     case Filter(condition, child) =>
-      if (!isRepeatable(condition) || FailingParts.inResults(child)) None
-      else filtered(child).map(f => f.copy(condition = WorkloadBuilder.both(f.condition, Some(condition))))
+      if (!isRepeatable(condition) || FailingParts.inResults(child))
+        Option.when(isDeep)(FiltersBelow.taken(source)).filter(_.asked.nonEmpty)
+      else filtered(child, isDeep && !ExpressionCost.canFail(condition))
+        .map(f => f.copy(asked = f.asked :+ Asked(condition, 0)))
     case p: Project if p.projectList.forall(_.deterministic) =>
-      filtered(p.child).map { f =>
-        if (f.condition.isEmpty) Filtered(source, None, 0)
+      filtered(p.child, isDeep).map { f =>
+        if (f.asked.isEmpty) Filtered(source)
         else {
           val through = AttributeSet(f.condition.toSeq.flatMap(_.references)) -- p.projectList.collect {
             case a: Attribute => a
           }
-          val failing = guardedBy(p)
-          Filtered(Project(p.projectList ++ through.toSeq, f.input), f.condition, f.guarded + failing)
+          val failing = p.projectList.count(ExpressionCost.canFail)
+          Filtered(Project(p.projectList ++ through.toSeq, f.input), f.asked.map(_.above(failing)))
         }
       }
-    case j: Join => Some(joined(j))
-    case other => Some(Filtered(other, None, 0))
+    case j: Join => Some(joined(j, isDeep))
+    case _: Aggregate | _: Union if isDeep => Some(FiltersBelow.taken(source))
+    case other => Some(Filtered(other))
   }
 
   /**
    * Filters of what is joined hold for the join's rows as well, where those of a side stay what they are; what may fail has
    * to be asked of all rows of the side, and to stay behind what is asked there.
    */
-  private def joined(j: Join): Filtered = {
+  private def joined(j: Join, isDeep: Boolean): Filtered = {
     def lifted(side: LogicalPlan, stays: Boolean): Option[Filtered] =
-      Option.when(stays)(filtered(side)).flatten
+      Option.when(stays)(filtered(side, isDeep)).flatten
         .filter(f => f.guarded == 0 && f.condition.exists(!ExpressionCost.canFail(_)))
     val left = lifted(j.left, keepsLeft(j))
     val right = lifted(j.right, isInner(j))
-    if ((left ++ right).isEmpty || j.condition.exists(ExpressionCost.canFail)) Filtered(j, None, 0)
+    if ((left ++ right).isEmpty || j.condition.exists(ExpressionCost.canFail)) Filtered(j)
     else {
       val sides = Seq(left.fold(j.left)(_.input), right.fold(j.right)(_.input))
-      Filtered(j.withNewChildren(sides), WorkloadBuilder.both(left.flatMap(_.condition), right.flatMap(_.condition)), 0)
+      Filtered(j.withNewChildren(sides), (left ++ right).flatMap(_.asked).toSeq)
     }
   }
-
-  private def guardedBy(p: Project): Int = p.projectList.count(ExpressionCost.canFail)
 
   /** An expression that may fail, for rows only that satisfy a condition; NULL for others. */
   def behind(condition: Expression, e: Expression): Expression =
     if (ExpressionCost.canFail(e)) If(condition, e, Literal(null, e.dataType)) else e
 
-  /** What the Projects on top of a plan compute that may fail. */
-  def guarded(plan: LogicalPlan): Int = plan match {
-    case p: Project => guardedBy(p) + guarded(p.child)
-    case _ => 0
-  }
-
-  /** The rows of an input that satisfy a condition, found below its Projects where these hand on what it reads. */
-  def place(condition: Expression, input: LogicalPlan): LogicalPlan = input match {
-    case p: Project if condition.references.subsetOf(p.child.outputSet) =>
-      p.withNewChildren(Seq(place(condition, p.child)))
-    case other => Filter(condition, other)
-  }
-
-  /** Likewise; what it says about a side of a join is asked there, where nothing may fail. */
-  def placeDeep(condition: Expression, input: LogicalPlan): LogicalPlan =
-    if (ExpressionCost.canFail(condition)) place(condition, input)
-    else input match {
-      case p: Project if condition.references.subsetOf(p.child.outputSet) =>
-        p.withNewChildren(Seq(placeDeep(condition, p.child)))
-      case j: Join =>
-        val conjuncts = splitConjunctivePredicates(condition)
-        val onSides = Seq(j.left -> keepsLeft(j), j.right -> isInner(j)).map {
-          case (side, true) => conjuncts.filter(c => c.references.nonEmpty && c.references.subsetOf(side.outputSet))
-          case _ => Nil
-        }
-        val above = conjuncts.diff(onSides.flatten)
-        val sides = j.children.zip(onSides).zip(Seq(keepsLeft(j), isInner(j))).map { case ((side, own), stays) =>
-          val parts = if (stays) above.flatMap(extractPredicatesWithinOutputSet(_, side.outputSet)) else Nil
-          (own ++ parts).distinctBy(_.canonicalized).reduceOption(And(_, _)).fold(side)(placeDeep(_, side))
-        }
-        val joined = j.withNewChildren(sides)
-        above.reduceOption(And(_, _)).fold(joined)(Filter(_, joined))
-      case other => Filter(condition, other)
-    }
-
-  private def isInner(j: Join): Boolean = j.joinType == Inner || j.joinType == Cross
+  def isInner(j: Join): Boolean = j.joinType == Inner || j.joinType == Cross
 
   /** Whether a condition on its left side holds for its rows as for those of the side. */
-  private def keepsLeft(j: Join): Boolean =
+  def keepsLeft(j: Join): Boolean =
     isInner(j) || j.joinType == LeftOuter || LeftExistence.unapply(j.joinType).isDefined
 
   /** What all of these conditions ask, and what is left of each; nothing in common where one of them may fail. */
@@ -181,7 +161,7 @@ private[detect] object Predicates extends PredicateHelper {
 
   private val MostSimplified = 20
 
-  private def holdsNoFloat(t: DataType): Boolean = t match {
+  def holdsNoFloat(t: DataType): Boolean = t match {
     case FloatType | DoubleType | _: StructType | _: ArrayType => false
     case _ => true
   }

@@ -84,7 +84,7 @@ object ExpressionCost {
     case _: IsNotNull | _: IsNull | _: And | _: Or | _: Not | _: BinaryComparison => false
     case _: BitwiseAnd | _: BitwiseOr | _: BitwiseXor | _: BitwiseNot => false
     case _: In | _: InSet | _: StringPredicate | _: Coalesce | _: If | _: CaseWhen | _: IsNaN => false
-    case _: KnownFloatingPointNormalized | _: NormalizeNaNAndZero => false
+    case _: KnownFloatingPointNormalized | _: NormalizeNaNAndZero | _: Upper | _: Lower => false
     case _: SignatureWords | _: SignatureWord | _: SignatureBit => false
     case a @ (_: Add | _: Subtract | _: Multiply | _: Abs | _: UnaryMinus) =>
       !isFloating(a.dataType) && !isWideEnough(a.dataType)

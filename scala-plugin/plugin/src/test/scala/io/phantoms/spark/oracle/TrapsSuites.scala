@@ -204,3 +204,11 @@ class TinyPoolTrapsSuite extends OtherAggregateTraps with AggregateTraps {
     "spark.buffer.pageSize" -> "256k"
   )
 }
+
+class LiftedFilterTrapsSuite extends TrapVariants with OneOfEight with LiftedFilterTraps {
+  override protected def place: Int = 0
+}
+
+class RandomLiftedFilterTrapsSuite extends RandomTraps with OneOfEight with LiftedFilterTraps {
+  override protected def place: Int = 4
+}
