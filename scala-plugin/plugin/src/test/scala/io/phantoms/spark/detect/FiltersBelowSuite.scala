@@ -80,7 +80,7 @@ final class FiltersBelowSuite extends AnyFunSuite {
 
   test("what is said of keys and of results is asked of keys below, and of both above") {
     val plan = analyzed(t.groupBy($"k")($"k", max($"v").as("m")))
-    val Seq(k, m) = plan.output
+    val (k, m) = (plan.output.head, plan.output.last)
     val either = (k === 1 && m > 2L) || (k === 3 && m > 4L)
     assert(filters(FiltersBelow.placed(either, plan)) ==
       Seq("(((k = 1) AND (m > 2)) OR ((k = 3) AND (m > 4)))", "((k = 1) OR (k = 3))"))
