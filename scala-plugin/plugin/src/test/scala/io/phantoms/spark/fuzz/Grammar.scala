@@ -61,6 +61,13 @@ final class Grammar(d: Draw, tables: Vector[Table]) {
     Input(Joined(Named("t"), how, Named("d"), "t0 = d0"), columns)
   }
 
+  /** Rows of two selections. */
+  private def united(): Input = {
+    val in = new Expressions(d, large, failing)
+    val parts = d.fill(2)(Select(large.map(c => Item(c.name, c.name)), t.source, d.maybe(2)(in.predicate()).toVector))
+    Input(Derived(SetOperation("union all", parts), d.fresh("u")), large)
+  }
+
   private def aggregated(): Input = {
     val branches = new Branches(d, t, failing)
     val plan = branches.layout(2 + d.upTo(2), 1 + d.upTo(3), exact = true)
@@ -97,7 +104,7 @@ final class Grammar(d: Draw, tables: Vector[Table]) {
   /** A common table expression, of rows or of groups, that is read twice. */
   private def twice(): Drawn = {
     val name = d.fresh("cte")
-    val made = d.pick(Vector(() => projected(), () => aggregated(), () => joined()))()
+    val made = d.pick(Vector(() => projected(), () => aggregated(), () => joined(), () => united()))()
     val definition = made.source match {
       case Derived(query, _) => query
       case other => Select(made.columns.map(c => Item(c.name, c.name)), other)
