@@ -2,14 +2,16 @@ package io.phantoms.spark.bench
 
 import java.nio.file.{Files, Paths}
 import java.util.Locale
+import java.util.concurrent.atomic.AtomicLong
 
+import org.apache.spark.scheduler.{SparkListener, SparkListenerTaskEnd}
 import org.apache.spark.sql.SparkSession
 
 /**
  * Reports over joins with the LFTA fed by the code of the join's stage, and by an iterator of its rows: by turns, medians
- * of seconds.
+ * of seconds, and of seconds of processor time of the tasks, which a busy machine changes less.
  *
- * Usage: `JoinReport JSON_FILE [ROWS [ROUNDS]]`.
+ * Usage: `JoinReport JSON_FILE [ROWS [ROUNDS [QUERY]]]`.
  */
 object JoinReport {
   private val Dimension = 2000
@@ -47,18 +49,29 @@ object JoinReport {
         df.write.parquet(s"$folder/$name")
         spark.read.parquet(s"$folder/$name").createOrReplaceTempView(name)
       }
-      val found = queries.map { case (name, sql) =>
-        val times = Seq.fill(rounds + 2)(Seq(true, false).map(seconds(spark, sql, _))).drop(2)
-        val Seq(fused, iterated) = times.transpose.map(median): @unchecked
-        println(f"$name%-28s fused $fused%.3f s, by iterator $iterated%.3f s, ratio ${iterated / fused}%.2f")
-        String.format(
+      val processor = new ProcessorTime
+      spark.sparkContext.addSparkListener(processor)
+      val found = queries.filter(q => args.lift(3).forall(q._1.contains)).map { case (name, sql) =>
+        val times = Seq.fill(rounds + 2)(Seq(true, false).map(seconds(spark, processor, sql, _))).drop(2)
+        def medians(of: ((Double, Double)) => Double): (Double, Double) = {
+          val each = times.transpose.map(t => median(t.map(of)))
+          (each.head, each.last)
+        }
+        val ((fused, iterator), (fusedCpu, iteratorCpu)) = (medians(_._1), medians(_._2))
+        val line = String.format(
           Locale.ROOT,
-          "    {\"query\": \"%s\", \"fused\": %.3f, \"iterator\": %.3f, \"ratio\": %.2f}",
+          "{\"query\": \"%s\", \"fused\": %.3f, \"iterator\": %.3f, \"ratio\": %.2f, \"fused_cpu\": %.3f, " +
+            "\"iterator_cpu\": %.3f, \"ratio_cpu\": %.2f}",
           name,
           fused,
-          iterated,
-          iterated / fused
+          iterator,
+          iterator / fused,
+          fusedCpu,
+          iteratorCpu,
+          iteratorCpu / fusedCpu
         )
+        println(line)
+        s"    $line"
       }
       val json = s"""{
                     |  "name": "joins", "rows": $rows, "spark": "${spark.version}", "repeat": $rounds,
@@ -71,11 +84,28 @@ object JoinReport {
     } finally spark.stop()
   }
 
-  private def seconds(spark: SparkSession, sql: String, fused: Boolean): Double = {
+  /** What tasks took of the processors since it was asked last. */
+  private final class ProcessorTime extends SparkListener {
+    private val nanos = new AtomicLong
+    override def onTaskEnd(end: SparkListenerTaskEnd): Unit =
+      Option(end.taskMetrics).foreach(m => nanos.addAndGet(m.executorCpuTime))
+    def take(): Double = nanos.getAndSet(0) / 1e9
+  }
+
+  /** Of the clock, and of the processors. */
+  private def seconds(
+      spark: SparkSession,
+      processor: ProcessorTime,
+      sql: String,
+      fused: Boolean
+  ): (Double, Double) = {
     spark.conf.set("spark.phantoms.lfta.fused", fused.toString)
     val start = System.nanoTime
     spark.sql(sql).write.format("noop").mode("overwrite").save()
-    (System.nanoTime - start) / 1e9
+    val clock = (System.nanoTime - start) / 1e9
+    // Events come a little later than the result.
+    Thread.sleep(200)
+    (clock, processor.take())
   }
 
   private def median(times: Seq[Double]): Double = times.sorted.apply(times.size / 2)
