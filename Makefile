@@ -126,6 +126,10 @@ bench-chooser:
 bench-encodings:
 	./build/sbt "bench/runMain io.phantoms.spark.bench.EncodingReport $(PARQUET) $(SQL) benchmarks/results/encodings.json"
 
+# Reports over joins, the LFTA fed by the code of the join's stage and by an iterator.
+bench-joins:
+	./build/sbt "bench/runMain io.phantoms.spark.bench.JoinReport benchmarks/results/joins.json"
+
 # The papers' examples, tables and figures that need no testbed; docs/papers has them beside the papers' values.
 papers: papers-smap papers-trees papers-windows papers-lfta
 

@@ -7,7 +7,7 @@ import scala.collection.mutable
 import io.phantoms.spark.block.ByteDictionary
 import io.phantoms.spark.functions.WideTotal
 import io.phantoms.spark.memory.MemoryReserve
-import io.phantoms.spark.run.generated.{HftaCode, LftaCode}
+import io.phantoms.spark.run.generated.{HftaCode, InputForm, LftaCode}
 import io.phantoms.spark.run.kernel.{HftaKernel, LftaKernel}
 import io.phantoms.spark.run.LftaTask
 import io.phantoms.spark.spec.{AggregateSpec, KeySpec, RelationSpec, RowSteps, SharedSpec, ShipSpec}
@@ -65,7 +65,7 @@ object Kernels {
         s,
         RowSteps(IndexedSeq.empty, inputs),
         types.map((_, true)),
-        columnar = true,
+        InputForm.Batches,
         secondChance = false
       ).generate()
     val kernel = CodeGenerator.compile(source)._1.generate(references).asInstanceOf[LftaKernel]

@@ -54,6 +54,21 @@ public final class ByteDictionary {
     return hashOf[id];
   }
 
+  /** Where the search for a value of this hash starts. */
+  public int firstSlot(long hash) {
+    return (int) (hash >>> 32) & (slots.length - 1);
+  }
+
+  /** Where it goes on. */
+  public int nextSlot(int slot) {
+    return (slot + 1) & (slots.length - 1);
+  }
+
+  /** The id that was found; -1: the value is not there. */
+  public int idAt(int slot) {
+    return slots[slot] - 1;
+  }
+
   /** The id of a byte range; its content is copied when seen for the first time. */
   public int intern(byte[] source, int offset, int length) {
     long h = Hashing.bytes(source, offset, length);

@@ -1,15 +1,20 @@
 package io.phantoms.spark.functions;
 
 import io.phantoms.spark.block.ByteDictionary;
+import io.phantoms.spark.block.Hashing;
 import java.math.BigDecimal;
 import java.math.BigInteger;
+import java.nio.ByteOrder;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.unsafe.Platform;
+import org.apache.spark.unsafe.array.ByteArrayMethods;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /** What generated kernels call to move values between Spark's objects and words. */
 public final class KernelSupport {
+  private static final boolean LITTLE_ENDIAN = ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN;
+
   private KernelSupport() {}
 
   public static int intern(ByteDictionary dictionary, UTF8String value) {
@@ -29,9 +34,42 @@ public final class KernelSupport {
     if (base instanceof byte[]) {
       return dictionary.intern((byte[]) base, (int) (offset - Platform.BYTE_ARRAY_OFFSET), length);
     }
+    long hash = hash(base, offset, length);
+    int slot = dictionary.firstSlot(hash);
+    for (int id = dictionary.idAt(slot); id >= 0; id = dictionary.idAt(slot)) {
+      if (dictionary.hash(id) == hash
+          && dictionary.length(id) == length
+          && ByteArrayMethods.arrayEquals(
+              base,
+              offset,
+              dictionary.chunk(id),
+              Platform.BYTE_ARRAY_OFFSET + dictionary.offset(id),
+              length)) {
+        return id;
+      }
+      slot = dictionary.nextSlot(slot);
+    }
     byte[] copy = new byte[length];
     Platform.copyMemory(base, offset, copy, Platform.BYTE_ARRAY_OFFSET, length);
     return dictionary.intern(copy, 0, length);
+  }
+
+  /** {@link Hashing#bytes} of bytes that lie anywhere: in the rows that a join has broadcast, say. */
+  private static long hash(Object base, long offset, int length) {
+    long h = length;
+    int i = 0;
+    for (; i + 8 <= length; i += 8) {
+      long word = Platform.getLong(base, offset + i);
+      h = Hashing.mix(h, LITTLE_ENDIAN ? word : Long.reverseBytes(word));
+    }
+    if (i < length) {
+      long last = 0;
+      for (int s = 0; i < length; i++, s += 8) {
+        last |= (Platform.getByte(base, offset + i) & 0xFFL) << s;
+      }
+      h = Hashing.mix(h, last);
+    }
+    return Hashing.finish(h);
   }
 
   public static UTF8String string(ByteDictionary dictionary, long id) {

@@ -93,6 +93,14 @@ object PhantomsConf {
     )
     .version(Since).booleanConf.createWithDefault(false)
 
+  val LftaFused = SQLConf.buildConf("spark.phantoms.lfta.fused")
+    .doc(
+      "Whether the code of a whole stage (joins, projections and filters over them) feeds its rows to the LFTA itself, " +
+        "without writing each into a row for an iterator. Where Spark generates no code for what is below, or it reads " +
+        "batches there, this changes nothing."
+    )
+    .version(Since).booleanConf.createWithDefault(true)
+
   val BlocksPacked = SQLConf.buildConf("spark.phantoms.blocks.packed")
     .doc(
       "Whether partial groups are packed into as few bits as their values take before they are shuffled. Measured " +
@@ -244,6 +252,7 @@ object PhantomsConf {
     LftaMemory,
     LftaAdaptive,
     LftaSecondChance,
+    LftaFused,
     BlocksPacked,
     SecondTierEnabled,
     MinSavings,

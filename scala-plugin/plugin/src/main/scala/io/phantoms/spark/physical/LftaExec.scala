@@ -4,6 +4,7 @@ import scala.reflect.ClassTag
 
 import io.phantoms.spark.functions.SignatureWords
 import io.phantoms.spark.run.{Kernels, LftaOptions, LftaTask, ObservedCounts}
+import io.phantoms.spark.run.generated.InputForm
 import io.phantoms.spark.spec.{RowSteps, SharedSpec}
 
 import org.apache.spark.rdd.RDD
@@ -17,7 +18,8 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
 /**
  * The low level: fixed-memory tables on the map side that turn input rows into blocks of partial groups.
  *
- * Reads batches where the child makes them, rows otherwise. What comes out is a function of the input rows in their order
+ * Reads batches where the child makes them, rows otherwise: from the code of the child's stage, see [[FedByStage]], or from
+ * an iterator. What comes out is a function of the input rows in their order
  * and of the configuration alone, as Spark's shuffle checksum needs when a task runs again; where neither is certain,
  * [[BlockExchange]] goes without.
  *
@@ -31,7 +33,8 @@ final case class LftaExec(
     spec: SharedSpec,
     output: Seq[Attribute],
     child: SparkPlan
-) extends UnaryExecNode {
+) extends UnaryExecNode
+    with FedByStage {
   override def nodeName: String = "PhantomsLfta"
   override protected def stringArgs: Iterator[Any] = Iterator(spec.notation, inputs, steps)
   override def outputPartitioning: Partitioning = UnknownPartitioning(child.outputPartitioning.numPartitions)
@@ -77,23 +80,35 @@ final case class LftaExec(
   override protected def doExecute(): RDD[InternalRow] = {
     LastExecution.running(this, spec.notation)
     val bound = rowSteps
-    val columns = child.output.map(a => (a.dataType, a.nullable)).toIndexedSeq
     val columnar = child.supportsColumnar
-    val options = LftaOptions.read(conf, sparkContext)
-    val kernels =
-      Kernels.lfta(spec, bound, columns, columnar, options.secondChance, Kernels.mode(conf))
+    val makeTask = task(bound, if (columnar) InputForm.Batches else InputForm.Rows)
     def blocks[T: ClassTag](rows: RDD[T]): RDD[InternalRow] = {
       val input = atLeastOne(rows)
-      val counts = ObservedCounts.mapSide(spec, input.getNumPartitions, sparkContext)
-      val saved = SignatureWords.evaluationsSaved(bound.steps ++ bound.inputs)
-      val (task, batches) = (new LftaTask(spec, kernels, options, metrics, counts, saved), columnar)
+      val (task, batches) = (makeTask(input.getNumPartitions), columnar)
       input.mapPartitionsWithIndex((partition, part) => task.run(partition, part, batches))
     }
-    if (columnar) blocks(child.executeColumnar()) else blocks(child.execute())
+    if (columnar) blocks(child.executeColumnar()) else blocks(childRows())
+  }
+
+  /** What tasks do, by the number of partitions. */
+  private[physical] def task(bound: RowSteps, form: InputForm): Int => LftaTask = {
+    val columns = child.output.map(a => (a.dataType, a.nullable)).toIndexedSeq
+    val options = LftaOptions.read(conf, sparkContext)
+    val kernels = Kernels.lfta(spec, bound, columns, form, options.secondChance, Kernels.mode(conf))
+    val saved = SignatureWords.evaluationsSaved(bound.steps ++ bound.inputs)
+    partitions =>
+      new LftaTask(
+        spec,
+        kernels,
+        options,
+        metrics,
+        ObservedCounts.mapSide(spec, partitions, sparkContext),
+        saved
+      )
   }
 
   /** A global aggregate has a row even when the input has no partition at all (no file left after pruning). */
-  private def atLeastOne[T: ClassTag](rdd: RDD[T]): RDD[T] =
+  private[physical] def atLeastOne[T: ClassTag](rdd: RDD[T]): RDD[T] =
     if (rdd.getNumPartitions == 0 && spec.queries.exists(_.rowOnEmptyInput)) {
       sparkContext.parallelize(Seq.empty[T], 1)
     } else rdd

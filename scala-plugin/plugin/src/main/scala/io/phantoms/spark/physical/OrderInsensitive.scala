@@ -30,6 +30,7 @@ object OrderInsensitive {
    */
   def mayShipOtherBlocks(plan: SparkPlan, unordered: Boolean): Boolean = plan match {
     case l: LftaExec => (unordered || l.spec.tableBytes > LftaTask.FixedTables) && deterministic(l) && holds(l.child)
+    case w: WholeStageCodegenExec => mayShipOtherBlocks(w.child, unordered)
     // It reads nothing but blocks; sums of floats, whose last digits may differ, are no keys.
     case _: TierExec => unordered
     case _ => false

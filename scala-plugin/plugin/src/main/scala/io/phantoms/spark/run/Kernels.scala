@@ -5,7 +5,7 @@ import java.lang.ref.WeakReference
 import scala.util.control.NonFatal
 
 import io.phantoms.spark.conf.PhantomsConf
-import io.phantoms.spark.run.generated.{HftaCode, LftaCode}
+import io.phantoms.spark.run.generated.{HftaCode, InputForm, LftaCode}
 import io.phantoms.spark.run.interpreted.{InterpretedHfta, InterpretedLfta}
 import io.phantoms.spark.run.kernel.{HftaKernel, LftaKernel}
 import io.phantoms.spark.spec.{RowSteps, SharedSpec}
@@ -87,12 +87,12 @@ private[spark] object Kernels extends Logging {
       spec: SharedSpec,
       steps: RowSteps,
       columns: IndexedSeq[(DataType, Boolean)],
-      columnar: Boolean,
+      form: InputForm,
       secondChance: Boolean,
       mode: Mode
   ): Kernels[LftaKernel] =
     decide[LftaKernel](s"the map side of ${spec.notation}", mode)(
-      new LftaCode(spec, steps, columns, columnar, secondChance).generate()
+      new LftaCode(spec, steps, columns, form, secondChance).generate()
     )(() => new InterpretedLfta(spec, steps, columns.size, secondChance))
 
   def hfta(spec: SharedSpec, mode: Mode): Kernels[HftaKernel] =

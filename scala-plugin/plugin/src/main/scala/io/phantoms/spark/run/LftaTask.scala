@@ -31,10 +31,8 @@ final class LftaTask(
 
   /** Blocks of all the input of a partition, as rows (reduce partition, block). The row and its bytes are reused. */
   def run(part: Int, input: Iterator[_], columnar: Boolean): Iterator[InternalRow] = {
-    val context = TaskContext.get()
-    val kernel = kernels.make()
-    val asChosen = open(kernel, context)
-    kernel.pauseWhenCrowded()
+    val running = start(part)
+    val kernel = running.kernel
     new Iterator[InternalRow] {
       private val row = new UnsafeRow(2)
       private var ended = false
@@ -56,7 +54,7 @@ final class LftaTask(
         if (kernel.isEmptying) {
           kernel.resume()
           closed = ended && !kernel.isEmptying
-          if (closed) done()
+          if (closed) running.done()
         } else if (batch == null && !input.hasNext) {
           ended = true
           kernel.startEmptying(true)
@@ -70,21 +68,36 @@ final class LftaTask(
         if (batch == null) to.closeIfFreeable()
       }
 
-      private def done(): Unit = {
-        report(kernel)
-        counts.foreach(_.add(PartCounts.Part(part, ObservedCounts.ofMapTask(spec, kernel, asChosen))))
-      }
-
       override def next(): InternalRow = {
         if (!hasNext) throw new NoSuchElementException("no more blocks")
         if (handedOn != null) kernel.reuse(handedOn)
-        val block = kernel.ready.poll()
-        handedOn = block
-        metrics("blocks") += 1
-        metrics("blockBytes") += 8L * block.words
-        point(row, block)
+        handedOn = running.take(row)
         row
       }
+    }
+  }
+
+  private[run] def start(part: Int): Running = new Running(part)
+
+  /** A kernel at work on a partition. */
+  private[run] final class Running(part: Int) {
+    val kernel: LftaKernel = kernels.make()
+    private val asChosen = open(kernel, TaskContext.get())
+    kernel.pauseWhenCrowded()
+
+    /** Points a row at the next finished block, which the caller gives back. */
+    def take(row: UnsafeRow): LftaKernel.Finished = {
+      val block = kernel.ready.poll()
+      metrics("blocks") += 1
+      metrics("blockBytes") += 8L * block.words
+      point(row, block)
+      block
+    }
+
+    /** Called when the last block is made. */
+    def done(): Unit = {
+      report(kernel)
+      counts.foreach(_.add(PartCounts.Part(part, ObservedCounts.ofMapTask(spec, kernel, asChosen))))
     }
   }
 

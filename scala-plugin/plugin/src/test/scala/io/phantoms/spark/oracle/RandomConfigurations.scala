@@ -124,7 +124,7 @@ trait RandomConfigurationSuite extends DifferentialSuite { this: org.scalatest.S
 object RandomConfigurationSuite {
   def variant(seed: Long): Variant = Variant(
     s"random configuration $seed",
-    Nil,
+    Seq("spark.phantoms.lfta.fused" -> (seed % 2 == 1).toString),
     () => RandomSharing.seed = Some(seed),
     () => RandomSharing.seed = None
   )

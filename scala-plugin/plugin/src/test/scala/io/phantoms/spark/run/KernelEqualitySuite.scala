@@ -7,6 +7,7 @@ import io.phantoms.spark.block.{BlockBuilder, BlockFormat, ByteDictionary}
 import io.phantoms.spark.memory.{MemoryRefused, MemoryReserve}
 import io.phantoms.spark.oracle.{EverySecondTest, OracleTables, RandomConfigurationSuite, RandomSharing}
 import io.phantoms.spark.physical.{LftaExec, SharedMergeExec, TierExec}
+import io.phantoms.spark.run.generated.InputForm
 import io.phantoms.spark.run.interpreted.{InterpretedHfta, InterpretedLfta}
 import io.phantoms.spark.run.kernel.LftaKernel
 import io.phantoms.spark.spec.{AggregateSpec, SharedSpec}
@@ -108,7 +109,7 @@ class KernelEqualitySuite extends EverySecondTest with RandomConfigurationSuite 
       spec,
       exec.rowSteps,
       exec.child.output.map(a => (a.dataType, a.nullable)).toIndexedSeq,
-      columnar = false,
+      InputForm.Rows,
       secondChance = seed % 2 == 0,
       mode
     ).make()

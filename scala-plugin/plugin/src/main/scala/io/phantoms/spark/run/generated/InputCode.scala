@@ -1,6 +1,6 @@
 package io.phantoms.spark.run.generated
 
-import io.phantoms.spark.run.kernel.ColumnArrays
+import io.phantoms.spark.run.kernel.{ColumnArrays, StageRow}
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression}
@@ -14,17 +14,20 @@ import org.apache.spark.sql.vectorized.ColumnVector
  * that every method reaches them; in a batch, `i` names the row.
  *
  * @param columns the child's columns: type and nullability
- * @param columnar whether the child hands over batches
+ * @param form how the child's rows come
  * @param read all expressions the kernel evaluates on its input
  * @param values what the steps compute, in fields of its own; ordinals follow the columns'
  */
 private[generated] final class InputCode(
     ctx: CodegenContext,
     columns: IndexedSeq[(DataType, Boolean)],
-    columnar: Boolean,
+    form: InputForm,
     read: Seq[Expression],
     values: IndexedSeq[Expression]
 ) {
+
+  private val columnar = form == InputForm.Batches
+  private val stage = StageRowCode("rowWords", "rowObjects", "rowNulls")
 
   /** Columns that expressions read. */
   def references(es: Seq[Expression]): Seq[Int] =
@@ -75,17 +78,35 @@ private[generated] final class InputCode(
   }
 
   /** Declares the fields. */
-  def fields: String =
-    if (!columnar) s"private ${classOf[InternalRow].getName} row;"
-    else used.map { c =>
-      val (t, nullable) = columns(c)
-      val vector = s"private ${classOf[ColumnVector].getName} v_$c;"
-      val nulls = if (nullable) s"private boolean n_$c;" else ""
-      val arrays = classOf[ColumnArrays].getName
-      val values =
-        bulk(t).map(b => s"private final $arrays c_$c = new $arrays(); private ${b.javaType}[] a_$c;").getOrElse("")
-      s"$vector $nulls $values"
-    }.mkString("\n")
+  def fields: String = form match {
+    case InputForm.Rows => s"private ${classOf[InternalRow].getName} row;"
+    case InputForm.Stage =>
+      s"private ${classOf[StageRow].getName} row; private long[] ${stage.words}; " +
+        s"private Object[] ${stage.objects}; private boolean[] ${stage.nulls};"
+    case InputForm.Batches => batchFields
+  }
+
+  private def batchFields: String = used.map { c =>
+    val (t, nullable) = columns(c)
+    val vector = s"private ${classOf[ColumnVector].getName} v_$c;"
+    val nulls = if (nullable) s"private boolean n_$c;" else ""
+    val arrays = classOf[ColumnArrays].getName
+    val values =
+      bulk(t).map(b => s"private final $arrays c_$c = new $arrays(); private ${b.javaType}[] a_$c;").getOrElse("")
+    s"$vector $nulls $values"
+  }.mkString("\n")
+
+  /** Sets the fields from `row`. */
+  def loadRow: String =
+    if (form == InputForm.Rows) "this.row = row;"
+    else
+      s"""
+         |if (row != this.row) {
+         |  this.row = (${classOf[StageRow].getName}) row;
+         |  ${stage.words} = this.row.words();
+         |  ${stage.objects} = this.row.objects();
+         |  ${stage.nulls} = this.row.nulls();
+         |}""".stripMargin
 
   /** Declares locals of the same names as the fields of a batch: they need not be read again after a call. */
   def locals: String = used.map { c =>
@@ -109,13 +130,20 @@ private[generated] final class InputCode(
     val (t, nullable) = columns(c)
     val javaType = CodeGenerator.javaType(t)
     val name = ctx.freshName("col")
-    val value =
-      if (!columnar) CodeGenerator.getValue("row", t, c.toString)
-      else bulk(t).map(_ => s"a_$c[i]").getOrElse(CodeGenerator.getValueFromVector(s"v_$c", t, "i"))
+    val value = form match {
+      case InputForm.Rows => CodeGenerator.getValue("row", t, c.toString)
+      case InputForm.Stage => stage.read(c, t)
+      case InputForm.Batches =>
+        bulk(t).map(_ => s"a_$c[i]").getOrElse(CodeGenerator.getValueFromVector(s"v_$c", t, "i"))
+    }
     if (!nullable) ExprCode(code"final $javaType $name = $value;", FalseLiteral, JavaCode.variable(name, t))
     else {
       val isNull = ctx.freshName("isNull")
-      val condition = if (columnar) s"n_$c && v_$c.isNullAt(i)" else s"row.isNullAt($c)"
+      val condition = form match {
+        case InputForm.Rows => s"row.isNullAt($c)"
+        case InputForm.Stage => stage.isNull(c)
+        case InputForm.Batches => s"n_$c && v_$c.isNullAt(i)"
+      }
       ExprCode(
         code"""final boolean $isNull = $condition;
               |final $javaType $name = $isNull ? ($javaType) ${CodeGenerator.defaultValue(

@@ -21,20 +21,21 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
  * @param steps what is done with a row first, bound to the child's columns; its inputs are keys first, then what the
  *   aggregate functions read
  * @param columns the child's columns: type and nullability
- * @param columnar whether the child hands over batches
+ * @param form how the child's rows come
  * @param secondChance whether a group has a second bucket, see [[probe]]
  */
 final class LftaCode(
     spec: SharedSpec,
     steps: RowSteps,
     columns: IndexedSeq[(DataType, Boolean)],
-    columnar: Boolean,
+    form: InputForm,
     secondChance: Boolean
 ) {
   private val ctx = new CodegenContext
+  private val columnar = form == InputForm.Batches
   private val aggregates = new AggregateCode(ctx, spec)
   private val inputs = steps.inputs
-  private val input = new InputCode(ctx, columns, columnar, inputs ++ steps.steps, steps.values)
+  private val input = new InputCode(ctx, columns, form, inputs ++ steps.steps, steps.values)
   private val records = spec.layouts.map(new RecordCode(spec, _))
   private val methods = new SplitCode
   private val builder = classOf[io.phantoms.spark.block.BlockBuilder].getName
@@ -142,7 +143,7 @@ final class LftaCode(
              |}""".stripMargin
         else
           s"""
-             |public void process(${classOf[InternalRow].getName} row) { this.row = row; processOne(); }""".stripMargin
+             |public void process(${classOf[InternalRow].getName} row) { ${input.loadRow} processOne(); }""".stripMargin
       s"""
          |${input.fields}
          |${input.valueMethods}
