@@ -20,7 +20,7 @@ PACKETS ?= 100000
 N ?= 20000
 SEED ?= 1
 
-.PHONY: demo bench tpcds bench-alone bench-lfta bench-lfta-stream bench-tables bench-encodings bench-chooser sweep \
+.PHONY: demo bench tpcds bench-alone bench-lfta bench-lfta-stream bench-tables bench-encodings bench-chooser bench-joins sweep \
   papers papers-smap papers-trees papers-windows papers-lfta test test-long soak test-delta lfta-tools fuzz fuzz-lfta mutate docs-lfta \
   lint-scala test-scala test-python lint jar docs-conf clean help
 
@@ -42,6 +42,7 @@ help:
 	@echo "make bench-tables [FULL=full]       what a row costs in the tables, beside plain arrays"
 	@echo "make bench-chooser                  how long a choice takes"
 	@echo "make bench-encodings PARQUET=dir SQL=file"
+	@echo "make bench-joins                    LFTAs fed by the code of a join, and by its rows"
 	@echo "                                    what a query's blocks weigh, and what encoding them costs"
 	@echo "make test                           Scala and Python suites and linters"
 	@echo "make test-long                      the same with every combination of settings and ten times the random queries"

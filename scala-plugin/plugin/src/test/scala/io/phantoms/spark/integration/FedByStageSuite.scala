@@ -60,7 +60,7 @@ final class FedByStageSuite extends OneOfFour with PluginSession {
 
   for ((kind, i) <- Seq("inner", "left", "right", "full").zipWithIndex) test(s"$kind joins") {
     // A full join by broadcast has no code.
-    for (hint <- Turns.some(hints, 2, i)) bothModes {
+    for (hint <- Turns.some(hints, 1, i)) bothModes {
       val sql = rollup(join(kind, hint))
       val df = assertSame(sql)
       val hasCode = collectWithSubqueries(df.queryExecution.executedPlan) {
@@ -78,7 +78,7 @@ final class FedByStageSuite extends OneOfFour with PluginSession {
       rollup("(select /*+ broadcast(dim) */ * from flows join dim on k < dk where v < 100)", "k, odd"),
       rollup("(select * from flows where exists (select 1 from dim where dk = k) or v < 5)", "k, m")
     )
-    for (sql <- Turns.some(all, 3)) bothModes(assertSame(sql))
+    for (sql <- Turns.some(all, 2)) bothModes(assertSame(sql))
   }
 
   test("what else a stage has") {
@@ -125,8 +125,8 @@ final class FedByStageSuite extends OneOfFour with PluginSession {
   }
 
   test("tables that are flushed in the middle of one row's matches") {
-    val (length, rows) = (3000, 2 * 12000L)
-    assert(rows * length > 2 * LftaTask.DictionaryBudget)
+    val (length, rows) = (3000, 13000L)
+    assert(rows * length > LftaTask.DictionaryBudget)
     spark.range(0, rows, 1, 1).selectExpr("0 as lk", s"concat(id, repeat('x', $length)) as text", "id % 7 as g")
       .write.parquet(s"$folder/long")
     spark.read.parquet(s"$folder/long").createOrReplaceTempView("long")
@@ -135,7 +135,7 @@ final class FedByStageSuite extends OneOfFour with PluginSession {
     val (fed, iterated) = (blocks(sql, fused = true), blocks(sql, fused = false))
     assert(fed == iterated)
     assert(fed.flatten.map(b => BlockFormat.records(b._2.toArray, 0)).sum >= rows)
-    check(s"select g, n, length(text) as l, hash(text) as h from ($sql)")
+    if (Turns.full) check(s"select g, n, length(text) as l, hash(text) as h from ($sql)")
   }
 
   test("inputs without a row and without a partition") {
