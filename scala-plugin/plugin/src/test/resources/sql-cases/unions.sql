@@ -53,3 +53,10 @@ select n n, rank() over (partition by n order by n) r from (
   union all
   select count(*) n from t group by window(ts, '2 minutes')
 );
+
+-- Branches of an input that ask one column of theirs for what others ask of two.
+-- expect: shared
+with u as (select a y1, a y2, b, c from t union all select z, n, b, c from t)
+select b, sum(c) s from u where y1 > 1 and y2 < 3 group by b
+union all
+select b, max(c) from u where y1 > 0 and y2 < 3 group by b;

@@ -17,6 +17,7 @@ import org.apache.spark.sql.catalyst.expressions.{
 }
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, Join, LogicalPlan, Project, Union}
+import org.apache.spark.sql.catalyst.trees.TreePattern
 import org.apache.spark.sql.types.{DoubleType, FloatType}
 
 /**
@@ -76,11 +77,19 @@ private[detect] object FiltersBelow extends PredicateHelper {
         val slots = a.aggregateExpressions.map(slot).filter(s => isOneOf(keys, s.expression))
         above(a, Seq(taken(a.child, named(slots, naming), isOpen)))
       }
-    case u: Union =>
+    // Branches are looked at several times, and so are those of unions in them.
+    case u: Union if nested(u) <= MostNested =>
       val ofColumns = UnionFilters.ofColumns(u, naming)
       if (isOpen) UnionFilters.ofOthers(ofColumns, naming) else ofColumns
     case other => Filtered(other)
   }
+
+  private val MostNested = 4
+
+  /** Unions that stand one in another. */
+  private def nested(plan: LogicalPlan): Int =
+    if (!plan.containsPattern(TreePattern.UNION)) 0
+    else (if (plan.isInstanceOf[Union]) 1 else 0) + plan.children.map(nested).maxOption.getOrElse(0)
 
   /** What conditions read of below an operator that it does not put out. */
   private def missing(below: Filtered, plan: LogicalPlan): Seq[Attribute] =
@@ -116,7 +125,7 @@ private[detect] object FiltersBelow extends PredicateHelper {
         def isWanted(branch: Int)(c: Expression): Boolean = columns.exists { column =>
           c.references.size == 1 && c.references.head.exprId == column(branch).exprId && isOfAll(asked, column, form(c))
         }
-        val branches = u.children.indices.map { i =>
+        lazy val branches = u.children.indices.map { i =>
           taken(u.children(i), c => Option.when(isWanted(i)(c))(c), isOpen = true)
         }
         if (columns.isEmpty || branches.exists(_.asked.isEmpty)) found
@@ -153,7 +162,11 @@ private[detect] object FiltersBelow extends PredicateHelper {
       val forms = asked.map(_.filterNot(_.isInstanceOf[IsNotNull]).groupMap(form)(_.references.head))
       val ofAll = asked.head.map(form).distinct.filter(f => forms.forall(_.contains(f)))
       ofAll.map(f => forms.map(_(f).distinctBy(_.exprId))).filter(_.map(_.size).distinct.size == 1)
-        .flatMap(_.transpose).distinctBy(_.map(_.exprId))
+        .flatMap(_.transpose).foldLeft(Vector.empty[Seq[Attribute]]) { (taken, column) =>
+          // No branch may put out one of its columns twice.
+          val isNew = taken.forall(_.zip(column).forall { case (a, b) => a.exprId != b.exprId })
+          if (isNew) taken :+ column else taken
+        }
     }
 
     private def isOfAll(asked: Seq[Seq[Expression]], column: Seq[Attribute], of: Expression): Boolean =

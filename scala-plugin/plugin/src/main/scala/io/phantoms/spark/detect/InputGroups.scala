@@ -197,10 +197,10 @@ private[detect] object InputGroups {
       )
       // What is computed behind filters is shared with those who compute the same there.
       aligned(made.map(_.input), f.input, made(_).computesAs(own)) match {
-        case Some((i, m)) =>
+        case Some((i, m)) if made(i).isAsMuchIn(m.plan, own) =>
           val asked = f.asked.map(a => a.copy(condition = m.translate(a.condition)))
           made.updated(i, made(i).plus(m.plan, Part(g.moved(m.plan, m.translate), asked, g), f.guarded))
-        case None => made :+ own
+        case _ => made :+ own
       }
     }
     val merged =
@@ -233,6 +233,10 @@ private[detect] object InputGroups {
     def computesAs(other: Unfiltered): Boolean =
       if (guarded == 0 && other.guarded == 0) true
       else failing == other.failing && (guarded == other.guarded || isUnfiltered || other.isUnfiltered)
+
+    /** Whether what may fail of both is the same, which the input of both computes once. */
+    def isAsMuchIn(merged: LogicalPlan, other: Unfiltered): Boolean =
+      (guarded == 0 && other.guarded == 0) || FiltersBelow.failingBelow(merged) == failing
 
     private def isUnfiltered: Boolean = parts.forall(_.asked.isEmpty)
 

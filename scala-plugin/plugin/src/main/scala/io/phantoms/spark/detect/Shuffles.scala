@@ -1,8 +1,8 @@
 package io.phantoms.spark.detect
 
-import org.apache.spark.sql.catalyst.expressions.Alias
+import org.apache.spark.sql.catalyst.expressions.{Alias, Literal}
 import org.apache.spark.sql.catalyst.planning.PhysicalAggregation
-import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LogicalPlan}
 import org.apache.spark.sql.catalyst.trees.TreePattern
 
 /** What plain Spark shuffles for groupBys: once for all that do alike down to the shuffle, wherever they stand. */
@@ -28,8 +28,15 @@ object Shuffles {
       // What is written twice is replaced twice, by what Spark shuffles once.
       val elsewhere = in(root, p => replaced.exists(r => (r eq p) || (r.getClass == p.getClass && r.sameResult(p))))
       val copies = replaced.flatMap(inputs).flatMap(in(_)).toSet
-      (elsewhere ++ in(base)).size > (elsewhere ++ copies).size
+      val (shared, plain) = (elsewhere ++ in(base), elsewhere ++ copies)
+      // What stands for copies under different filters is more than each of them, and one that others read stays beside it.
+      def isWider = replaced.flatMap(inputs).exists(constants(_) != constants(base))
+      shared.size > plain.size || (copies.exists(elsewhere) && isWider && !shared.subsetOf(plain))
     }
+
+  /** Something that the filters of a plan say. */
+  private def constants(plan: LogicalPlan): Seq[Int] =
+    plan.collect { case f: Filter => f.condition.collect { case l: Literal => l.hashCode } }.flatten.sorted
 
   /** What the aggregates of an operator read that no other one stands above. */
   private def inputs(operator: LogicalPlan): Seq[LogicalPlan] = operator match {

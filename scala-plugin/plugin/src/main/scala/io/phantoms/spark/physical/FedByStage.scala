@@ -9,7 +9,14 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen._
-import org.apache.spark.sql.execution.{CodegenSupport, InputRDDCodegen, SparkPlan, WholeStageCodegenExec}
+import org.apache.spark.sql.execution.{
+  CodegenSupport,
+  InputRDDCodegen,
+  SerializeFromObjectExec,
+  SparkPlan,
+  UnionExec,
+  WholeStageCodegenExec
+}
 
 /**
  * The LFTA as the end of a whole stage: the stage's code writes the columns that the kernel reads into a [[LftaFeed]]'s row
@@ -32,6 +39,7 @@ private[physical] trait FedByStage extends CodegenSupport { self: LftaExec =>
 
   // Names in the code of the stage, the same whenever it is made.
   private var feed: String = _
+  @transient private var feeds: LftaFeeds = _
   private var row: StageRowCode = _
   private var handOn: String = _
 
@@ -40,6 +48,10 @@ private[physical] trait FedByStage extends CodegenSupport { self: LftaExec =>
 
   override def inputRDDs(): Seq[RDD[InternalRow]] = {
     LastExecution.running(this, spec.notation)
+    // The code is made by now, maybe only to be looked at; the inputs are asked for when it is to run.
+    feeds.complete(childInputs.head.getNumPartitions > 0) {
+      task(stageSteps, InputForm.Stage)(stageInputs.head.getNumPartitions)
+    }
     stageInputs
   }
 
@@ -79,12 +91,7 @@ private[physical] trait FedByStage extends CodegenSupport { self: LftaExec =>
          |}""".stripMargin,
       inlineToOuterClass = true
     )
-    // Only now have the subqueries been run that the inputs may depend on.
-    val feeds = new LftaFeeds(
-      task(stageSteps, InputForm.Stage)(stageInputs.head.getNumPartitions),
-      child.output.map(_.dataType).toArray,
-      reads = childInputs.head.getNumPartitions > 0
-    )
+    feeds = new LftaFeeds(child.output.map(_.dataType).toArray)
     ctx.addPartitionInitializationStatement(
       s"""
          |$feed = ${ctx.addReferenceObj("lfta", feeds)}.open(partitionIndex);
@@ -130,7 +137,17 @@ private object FedByStage {
   /** Whether code of a whole stage computes the rows of a plan: code that only goes through an iterator has nothing to save. */
   private def computes(plan: SparkPlan): Boolean = plan match {
     case _: InputRDDCodegen => false
-    case c: CodegenSupport => c.supportCodegen && !c.expressions.exists(_.exists(needsRow))
+    case c: CodegenSupport => c.supportCodegen && !c.expressions.exists(_.exists(needsRow)) && !isRefused(c)
+    case _ => false
+  }
+
+  /** What a stage may hold somewhere. */
+  private def isRefused(plan: SparkPlan): Boolean = plan match {
+    // Its branches look at partitions of their own even where there is none.
+    case _: UnionExec => true
+    // Users' code may hand out one array again and again.
+    case _: SerializeFromObjectExec => true
+    case c: CodegenSupport if c.supportCodegen => c.children.exists(isRefused)
     case _ => false
   }
 

@@ -79,8 +79,20 @@ final class LftaFeed private[run] (running: LftaTask#Running, val row: StageRow,
  * Makes the feed of each task of a stage. Serialized to executors with the stage's code.
  *
  * @param columns types of the columns that the stage makes
- * @param reads whether there is a partition to read
  */
-final class LftaFeeds(task: LftaTask, columns: Array[DataType], reads: Boolean) extends Serializable {
+final class LftaFeeds(columns: Array[DataType]) extends Serializable {
+  private var task: LftaTask = _
+  private var reads = false
+
+  /**
+   * Says what is not known before the stage is to run, and starts jobs to find out.
+   *
+   * @param hasPartitions whether there is a partition to read
+   */
+  def complete(hasPartitions: Boolean)(makeTask: => LftaTask): Unit = if (task == null) {
+    task = makeTask
+    reads = hasPartitions
+  }
+
   def open(partition: Int): LftaFeed = new LftaFeed(task.start(partition), new StageRow(columns), reads)
 }

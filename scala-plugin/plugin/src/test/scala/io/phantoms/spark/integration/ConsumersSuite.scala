@@ -5,7 +5,7 @@ import scala.jdk.CollectionConverters._
 import io.phantoms.spark.Turns
 import io.phantoms.spark.api.PhantomsApi
 import io.phantoms.spark.oracle.EverySecondTest
-import io.phantoms.spark.physical.{LftaExec, SharedMerge}
+import io.phantoms.spark.physical.SharedMerge
 
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.classic.{DataFrame, Dataset}
@@ -104,7 +104,7 @@ final class ConsumersSuite extends EverySecondTest with PluginSession with Stopp
     df.collect()
     val plan = df.queryExecution.executedPlan
     val made = collectWithSubqueries(plan) {
-      case e: ShuffleExchangeLike if e.child.isInstanceOf[LftaExec] => e.id
+      case e: ShuffleExchangeLike if PluginSession.endsInLfta(e.child) => e.id
     }.distinct.size
     val read = merges(plan).size
     (made, read)

@@ -9,7 +9,7 @@ import io.phantoms.spark.physical.{LftaExec, SharedMerge, SharedMergeExec}
 import org.apache.spark.sql.{Row, SparkSessionExtensions}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic.{DataFrame, SparkSession}
-import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.{SparkPlan, WholeStageCodegenExec}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.scalatest.{Assertions, BeforeAndAfterAll, Suite}
 
@@ -107,6 +107,15 @@ object PluginSession {
     "spark.phantoms.stats.observe" -> "false",
     "spark.phantoms.strict" -> "true"
   )
+
+  /** What a stage ends in, where it is one. */
+  def ofStage(plan: SparkPlan): SparkPlan = plan match {
+    case w: WholeStageCodegenExec => w.child
+    case other => other
+  }
+
+  /** Whether what comes of a plan are blocks of an LFTA. */
+  def endsInLfta(plan: SparkPlan): Boolean = ofStage(plan).isInstanceOf[LftaExec]
 
   /** `k` 40 values from 1, never NULL in the data; `m` 300 values and NULL; `s` strings and NULL; `v`, `d` to sum. */
   def flows(spark: SparkSession, rows: Long, partitions: Int): DataFrame =

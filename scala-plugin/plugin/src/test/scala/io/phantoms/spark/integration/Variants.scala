@@ -141,12 +141,12 @@ object VariantStrategy extends SparkStrategy {
 /** The LFTA where its input has partitions, nothing where it has none. */
 final case class UnguardedLfta(child: SparkPlan) extends UnaryExecNode {
   override def output: Seq[Attribute] = child.output
-  override protected def doExecute(): RDD[InternalRow] = child match {
+  override protected def doExecute(): RDD[InternalRow] = PluginSession.ofStage(child) match {
     case l: LftaExec if !l.child.supportsColumnar && l.child.execute().getNumPartitions == 0 =>
       sparkContext.emptyRDD[InternalRow]
     case l: LftaExec if l.child.supportsColumnar && l.child.executeColumnar().getNumPartitions == 0 =>
       sparkContext.emptyRDD[InternalRow]
-    case other => other.execute()
+    case _ => child.execute()
   }
   override protected def withNewChildInternal(newChild: SparkPlan): UnguardedLfta = copy(child = newChild)
 }

@@ -6,7 +6,8 @@ import io.phantoms.spark.PhantomsExtensions
 import io.phantoms.spark.conf.PhantomsSettings
 import io.phantoms.spark.detect.Workload
 import io.phantoms.spark.model.{Choice, Problem}
-import io.phantoms.spark.physical.{LftaExec, SharedMerge}
+import io.phantoms.spark.integration.PluginSession
+import io.phantoms.spark.physical.SharedMerge
 import io.phantoms.spark.rewrite.Sharing
 
 import org.apache.spark.sql.SparkSession
@@ -200,7 +201,7 @@ class OtherFormsSuite extends EverySecondTest with TrapTables with AdaptiveSpark
         s"select $i q, count(*) n, sum(c) v, min(b) m from $from where c > $i"
       ).mkString(" union all "))
       val exchanges = collectWithSubqueries(df.queryExecution.executedPlan) {
-        case e: ShuffleExchangeLike if e.child.isInstanceOf[LftaExec] => e.id
+        case e: ShuffleExchangeLike if PluginSession.endsInLfta(e.child) => e.id
       }
       assert(exchanges.distinct.size == 1)
     }

@@ -7,7 +7,7 @@ import io.phantoms.spark.conf.PhantomsConf
 import io.phantoms.spark.detect._
 import io.phantoms.spark.integration.PluginSession
 import io.phantoms.spark.oracle.RandomConfigurations
-import io.phantoms.spark.physical.{AbsorbProjectFilter, LftaExec, PhantomsStrategy, SharedMerge}
+import io.phantoms.spark.physical.{AbsorbProjectFilter, PhantomsStrategy, SharedMerge}
 
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan}
@@ -62,7 +62,7 @@ class SeveralConsumersSuite extends AnyFunSuite with PluginSession {
         else {
           assert(consumers == 2 && merges.size >= consumers, clue)
           val made = collectWithSubqueries(plan) {
-            case e: ShuffleExchangeLike if e.child.isInstanceOf[LftaExec] => e.id
+            case e: ShuffleExchangeLike if PluginSession.endsInLfta(e.child) => e.id
           }.distinct
           // Adaptive execution drops a merge of which it knows that nothing comes.
           assert(made.size == (if (adaptive && i == 3) 0 else 1), clue)
