@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from phantoms.errors import PhantomsError
 from phantoms.lab.benchmark import FORMS, QUERY_FORMS, answers
+from phantoms.lab.benchmark.forms import FunctionForms
 from phantoms.lab.benchmark.result import FLOORS
 from phantoms.lab.benchmark.run import _check, _possible, _sparked
 from phantoms.lab.benchmark.session import register
@@ -37,12 +38,14 @@ def test_every_form_gives_the_same_rows(name: str, session: SparkSession, root: 
             if form in FLOORS:
                 assert forms.run(form) > 0
                 continue
-            # Fails if a plain form is shared, or one of the plugin is not.
+            # Fails if a plain form is shared.
             found = forms.fingerprint(form, tmp_path / form, print)
             if expected is None:
                 expected = found
                 assert forms.missing(found) == []
             assert answers.differences(expected, found) == []
+        if isinstance(forms, FunctionForms):
+            assert forms.acted == {"plugin_union": True, "plugin_sets": True}
     finally:
         session.conf.set("spark.phantoms.enabled", "true")
 

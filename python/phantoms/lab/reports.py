@@ -42,8 +42,6 @@ class Workload:
         The sets form is written ``CUBE`` over the keys.
     inputs : tuple of str
         Columns that the aggregates read, where these are no plain calls.
-    spark_only : bool
-        Whether other engines take no part.
     """
 
     name: str
@@ -53,7 +51,6 @@ class Workload:
     one: str
     cube: bool = False
     inputs: tuple[str, ...] = ()
-    spark_only: bool = False
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -160,7 +157,6 @@ DISTINCT4 = Workload(
     ),
     one="Interfaces",
     inputs=("octets", "srcaddr", "dstaddr", "dstport"),
-    spark_only=True,
 )
 
 OBJECTS8 = Workload(
@@ -177,7 +173,6 @@ OBJECTS8 = Workload(
     one="prot_input_output",
     cube=True,
     inputs=("octets", "packets", "dstport"),
-    spark_only=True,
 )
 
 FUNCTION_WORKLOADS: dict[str, Workload] = {w.name: w for w in (DISTINCT4, OBJECTS8)}

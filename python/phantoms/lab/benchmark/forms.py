@@ -9,10 +9,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from phantoms.explanation import explain
 from phantoms.lab.benchmark import answers
 from phantoms.lab.benchmark.engines import ENGINES, Engine
-from phantoms.lab.benchmark.result import FORMS, BenchmarkResult
-from phantoms.lab.benchmark.session import noop, require_plain, require_shared, switch
+from phantoms.lab.benchmark.result import FORMS, BenchmarkResult, NotedResult
+from phantoms.lab.benchmark.session import noop, require_plain, require_shared, shared, switch
 from phantoms.lab.reports import Workload, separate, sets, union
 from phantoms.session import ENABLED
 
@@ -72,6 +73,15 @@ class SparkForms(ABC):
     ) -> BenchmarkResult:
         """What was measured."""
 
+    def noted(self, form: str, log: Log) -> bool:
+        """Whether the plugin acted in the form that just ran; if not, the log says why."""
+        acted = shared(self.spark)
+        if not acted:
+            declined = explain(self.frames(form)[0]).declined
+            reasons = list(dict.fromkeys(f"{d['code']}: {d['reason']}" for d in declined))
+            log(f"  {form} is not shared: {'; '.join(reasons) or 'no reason given'}")
+        return acted
+
     def run(self, form: str) -> float:
         """Seconds to compute every row of a form."""
         switch(self.spark, form)
@@ -101,8 +111,6 @@ class ReportForms(SparkForms):
         self.workload, self.forms = workload, FORMS
         self.name, self.dataset, self.table = workload.name, workload.dataset, workload.dataset
         self.title = f"{len(workload.reports)} groupBys; ONE is {workload.one}"
-        if workload.spark_only:
-            self.absent = tuple(ENGINES)
 
     def frames(self, form: str) -> list[DataFrame]:
         """The DataFrames a form consists of."""
@@ -143,3 +151,25 @@ class ReportForms(SparkForms):
     ) -> BenchmarkResult:
         """What was measured."""
         return BenchmarkResult(self.name, rows, spark, repeat, equal, times)
+
+
+class FunctionForms(ReportForms):
+    """groupBys whose functions are no sums: other engines take no part, and the plugin may decline."""
+
+    def __init__(self, workload: Workload) -> None:
+        super().__init__(workload)
+        self.absent = tuple(ENGINES)
+        self.acted: dict[str, bool] = {}
+
+    def proven(self, form: str, log: Log) -> None:
+        """Fail if a plain form ran through the plugin; note whether the plugin's did, and why not."""
+        if form.startswith("plain_"):
+            require_plain(self.spark, form)
+        else:
+            self.acted[form] = self.noted(form, log)
+
+    def result(
+        self, rows: int, spark: str, repeat: int, equal: bool, times: dict[str, float | None]
+    ) -> BenchmarkResult:
+        """What was measured."""
+        return NotedResult(self.name, rows, spark, repeat, equal, times, dict(self.acted))

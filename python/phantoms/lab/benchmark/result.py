@@ -86,8 +86,8 @@ class BenchmarkResult:
 
 
 @dataclass(frozen=True)
-class WindowResult(BenchmarkResult):
-    """What a benchmark of windows or predicates measured.
+class NotedResult(BenchmarkResult):
+    """What a benchmark measured whose plugin forms may be declined.
 
     Attributes
     ----------
@@ -96,6 +96,20 @@ class WindowResult(BenchmarkResult):
     """
 
     shared: dict[str, bool]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON document of ``--json``."""
+        return {**super().to_dict(), "shared": dict(self.shared)}
+
+    def __str__(self) -> str:
+        """The table, and which forms were plain Spark's after all."""
+        declined = [f"  {form} was declined: plain Spark's plan" for form, did in self.shared.items() if not did]
+        return "\n".join([super().__str__(), *declined])
+
+
+@dataclass(frozen=True)
+class WindowResult(NotedResult):
+    """What a benchmark of windows or predicates measured."""
 
     @property
     def ratios(self) -> dict[str, float | None]:
@@ -113,15 +127,6 @@ class WindowResult(BenchmarkResult):
             "floor": over(self.slowest, None if one is None or output is None else one + output),
             "duckdb": over(self.slowest, t["duckdb"]),
         }
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON document of ``--json``."""
-        return {**super().to_dict(), "shared": dict(self.shared)}
-
-    def __str__(self) -> str:
-        """The table, and which forms were plain Spark's after all."""
-        declined = [f"  {form} was declined: plain Spark's plan" for form, did in self.shared.items() if not did]
-        return "\n".join([super().__str__(), *declined])
 
 
 def over(a: float | None, b: float | None) -> float | None:

@@ -13,7 +13,7 @@ from phantoms import outputs
 from phantoms.errors import PhantomsError
 from phantoms.lab.benchmark import answers
 from phantoms.lab.benchmark.engines import ENGINES, Engine
-from phantoms.lab.benchmark.forms import Log, ReportForms, SparkForms
+from phantoms.lab.benchmark.forms import FunctionForms, Log, ReportForms, SparkForms
 from phantoms.lab.benchmark.result import FLOORS, BenchmarkResult
 from phantoms.lab.benchmark.session import describe, open_session, register, require_repeat, settle
 from phantoms.lab.benchmark.windowed import WindowForms
@@ -112,7 +112,9 @@ def _sparked(name: str) -> SparkForms:
         return QueryForms(QUERY_WORKLOADS[name])
     if name in WINDOW_WORKLOADS:
         return WindowForms(WINDOW_WORKLOADS[name]())
-    return ReportForms(WORKLOADS[name] if name in WORKLOADS else FUNCTION_WORKLOADS[name])
+    if name in FUNCTION_WORKLOADS:
+        return FunctionForms(FUNCTION_WORKLOADS[name])
+    return ReportForms(WORKLOADS[name])
 
 
 def _check(name: str, repeat: int, forms: Sequence[str] | None) -> list[str]:

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from phantoms.explanation import explain
 from phantoms.lab.benchmark import answers
 from phantoms.lab.benchmark.duck import DuckQuery
 from phantoms.lab.benchmark.engines import Engine
 from phantoms.lab.benchmark.forms import Log, SparkForms
 from phantoms.lab.benchmark.result import WINDOW_FORMS, WindowResult
-from phantoms.lab.benchmark.session import require_plain, shared
+from phantoms.lab.benchmark.session import require_plain
 from phantoms.lab.windows import WindowWorkload, conditional, separate, union, unpivoted
 
 if TYPE_CHECKING:
@@ -63,12 +62,8 @@ class WindowForms(SparkForms):
         """Fail if a plain form ran through the plugin; note whether the plugin's did, and why not."""
         if form.startswith("plain_"):
             require_plain(self.spark, form)
-            return
-        self.acted[form] = shared(self.spark)
-        if not self.acted[form]:
-            declined = explain(self.frames(form)[0]).declined
-            reasons = list(dict.fromkeys(f"{d['code']}: {d['reason']}" for d in declined))
-            log(f"  {form} is not shared: {'; '.join(reasons) or 'no reason given'}")
+        else:
+            self.acted[form] = self.noted(form, log)
 
     def engine(self, form: str, path: Path) -> Engine:
         """DuckDB on the files of the data set."""
