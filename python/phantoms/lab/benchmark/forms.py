@@ -73,14 +73,16 @@ class SparkForms(ABC):
     ) -> BenchmarkResult:
         """What was measured."""
 
-    def noted(self, form: str, log: Log) -> bool:
-        """Whether the plugin acted in the form that just ran; if not, the log says why."""
-        acted = shared(self.spark)
-        if not acted:
+    def note(self, form: str, acted: dict[str, bool], log: Log) -> None:
+        """Fail if a plain form ran through the plugin; note whether the plugin's did, and log why not."""
+        if form.startswith("plain_"):
+            require_plain(self.spark, form)
+            return
+        acted[form] = shared(self.spark)
+        if not acted[form]:
             declined = explain(self.frames(form)[0]).declined
             reasons = list(dict.fromkeys(f"{d['code']}: {d['reason']}" for d in declined))
             log(f"  {form} is not shared: {'; '.join(reasons) or 'no reason given'}")
-        return acted
 
     def run(self, form: str) -> float:
         """Seconds to compute every row of a form."""
@@ -163,10 +165,7 @@ class FunctionForms(ReportForms):
 
     def proven(self, form: str, log: Log) -> None:
         """Fail if a plain form ran through the plugin; note whether the plugin's did, and why not."""
-        if form.startswith("plain_"):
-            require_plain(self.spark, form)
-        else:
-            self.acted[form] = self.noted(form, log)
+        self.note(form, self.acted, log)
 
     def result(
         self, rows: int, spark: str, repeat: int, equal: bool, times: dict[str, float | None]

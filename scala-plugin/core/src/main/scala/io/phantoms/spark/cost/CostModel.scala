@@ -192,17 +192,17 @@ private[spark] final class CostModel(problem: Problem) {
    * Each place that reads results is a stage of its own, there as with sharing; so is each shuffle's writing, of which
    * sharing has one.
    */
-  def noSharing: Double =
-    furtherStages + furtherShuffles + rows * problem.plainRowWork / parallelism + problem.queries.iterator.filterNot(
-      _.repeated
-    ).map { q =>
+  def noSharing: Double = {
+    val queries = problem.queries.iterator.filterNot(_.repeated).map { q =>
       // Plain Spark puts a row that a query wants into each window that it is in.
       val wanted = rows * problem.selectivity(q)
       val groups =
         combining.results(q, math.min(math.max(1.0, wanted), math.max(1.0, problem.statistics.groups(q.keys))))
       q.plainTimes *
         ((rows - wanted) * machine.scanRow / parallelism + alone(q, wanted * math.max(1.0, q.copies), groups))
-    }.sum
+    }
+    furtherStages + furtherShuffles + rows * problem.plainRowWork / parallelism + queries.sum
+  }
 
   /** Starting the stages of all places that read results but one, of which every query has one. */
   def furtherStages: Double = math.max(0, problem.consumers - 1) * machine.fixed

@@ -12,8 +12,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   Expression,
   IsNotNull,
   NamedExpression,
-  PredicateHelper,
-  PythonFuncExpression
+  PredicateHelper
 }
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, Join, LogicalPlan, Project, Union}
@@ -57,13 +56,13 @@ private[detect] object FiltersBelow extends PredicateHelper {
       val asked = below.asked ++ conjuncts.flatMap(_._2).map(Asked(_, 0))
       if (asked.isEmpty || stay.exists(ExpressionCost.canFail)) Filtered(plan)
       else Filtered(stay.reduceOption(And(_, _)).fold(below.input)(Filter(_, below.input)), asked)
-    case p: Project if isPlain(p.projectList) =>
+    case p: Project if Predicates.arePlain(p.projectList) =>
       if (isOpen) {
         val below = taken(p.child, naming, isOpen)
         above(p.copy(projectList = p.projectList ++ missing(below, p)), Seq(below))
       } else above(p, Seq(taken(p.child, named(p.projectList.map(slot), naming), isOpen)))
     case j: Join if !j.condition.exists(ExpressionCost.canFail) =>
-      val sides = j.children.zip(Seq(Predicates.keepsLeft(j), Predicates.isInner(j))).map { case (side, stays) =>
+      val sides = sidesOf(j).map { case (side, stays) =>
         Option.when(stays)(taken(side, naming, isOpen)).filter(_.guarded == 0).getOrElse(Filtered(side))
       }
       above(j, sides)
@@ -90,6 +89,10 @@ private[detect] object FiltersBelow extends PredicateHelper {
   private def nested(plan: LogicalPlan): Int =
     if (!plan.containsPattern(TreePattern.UNION)) 0
     else (if (plan.isInstanceOf[Union]) 1 else 0) + plan.children.map(nested).maxOption.getOrElse(0)
+
+  /** The sides of a join, and whether a condition on one holds for the join's rows as for those of the side. */
+  private def sidesOf(j: Join): Seq[(LogicalPlan, Boolean)] =
+    j.children.zip(Seq(Predicates.keepsLeft(j), Predicates.isInner(j)))
 
   /** What conditions read of below an operator that it does not put out. */
   private def missing(below: Filtered, plan: LogicalPlan): Seq[Attribute] =
@@ -131,7 +134,8 @@ private[detect] object FiltersBelow extends PredicateHelper {
         if (columns.isEmpty || branches.exists(_.asked.isEmpty)) found
         else {
           val children = u.children.zip(branches).zipWithIndex.map { case ((child, branch), i) =>
-            val more = columns.map(c => if (child.outputSet.contains(c(i))) InputAlignment.copyOf(c(i)) else c(i))
+            val more =
+              columns.map(c => if (child.outputSet.contains(c(i))) InputAlignment.copyOf(c(i), c(i).name) else c(i))
             Project(child.output ++ more, branch.input)
           }
           val wider = u.withNewChildren(children)
@@ -184,9 +188,6 @@ private[detect] object FiltersBelow extends PredicateHelper {
   private def isMoved(c: Expression): Boolean =
     c.references.nonEmpty && Predicates.isRepeatable(c) && !ExpressionCost.canFail(c)
 
-  private def isPlain(columns: Seq[Expression]): Boolean =
-    columns.forall(e => e.deterministic && !e.exists(_.isInstanceOf[PythonFuncExpression]))
-
   private def slot(column: NamedExpression): KeySlot = KeySlot(column.toAttribute, Inlining.withoutAlias(column))
 
   private def slotsOf(u: Union, child: LogicalPlan): Seq[KeySlot] =
@@ -207,7 +208,7 @@ private[detect] object FiltersBelow extends PredicateHelper {
 
   /** Keys of which what is asked of a row holds for its whole group; none where there is a row of no group. */
   private def keysOf(a: Aggregate): AttributeSet =
-    if (!isPlain(a.groupingExpressions ++ a.aggregateExpressions) || GroupingSets.under(a.child).isDefined)
+    if (!Predicates.arePlain(a.groupingExpressions ++ a.aggregateExpressions) || GroupingSets.under(a.child).isDefined)
       AttributeSet.empty
     else AttributeSet(a.groupingExpressions.collect {
       case k: Attribute if Predicates.holdsNoFloat(k.dataType) && Eligibility.key(k).isEmpty => k
@@ -243,14 +244,18 @@ private[detect] object FiltersBelow extends PredicateHelper {
     else {
       val conjuncts = splitConjunctivePredicates(condition)
       input match {
-        case p: Project if isPlain(p.projectList) =>
+        case p: Project if Predicates.arePlain(p.projectList) =>
           val columns = p.projectList.map(slot).filter(s => !ExpressionCost.canFail(s.expression))
           onChildren(conjuncts, p, Seq(columns), put)
         case f: Filter if f.condition.deterministic && !ExpressionCost.canFail(f.condition) =>
           f.copy(child = placed(condition, f.child, put))
         case j: Join =>
-          val sides = j.children.zip(Seq(Predicates.keepsLeft(j), Predicates.isInner(j)))
-          onChildren(conjuncts, j, sides.map { case (side, stays) => if (stays) side.output.map(slot) else Nil }, put)
+          onChildren(
+            conjuncts,
+            j,
+            sidesOf(j).map { case (side, stays) => if (stays) side.output.map(slot) else Nil },
+            put
+          )
         case a: Aggregate =>
           val keys = keysOf(a)
           val handedOn = a.aggregateExpressions.map(slot).filter(s => isOneOf(keys, s.expression))

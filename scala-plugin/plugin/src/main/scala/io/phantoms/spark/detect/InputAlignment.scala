@@ -98,8 +98,7 @@ object InputAlignment {
   private def aggregates(a: Aggregate, b: Aggregate): Option[Merged] = {
     val all = a.aggregateExpressions ++ b.aggregateExpressions
     // Grouped pandas functions do not stand beside others.
-    val mix = (a.groupingExpressions ++ b.groupingExpressions ++ all)
-      .forall(e => e.deterministic && !e.exists(_.isInstanceOf[PythonFuncExpression]))
+    val mix = Predicates.arePlain(a.groupingExpressions ++ b.groupingExpressions ++ all)
     for {
       children <- if (mix && a.hint == b.hint) merge(a.child, b.child, isDeferred = true) else None
       if a.groupingExpressions.map(_.canonicalized) ==
@@ -122,7 +121,7 @@ object InputAlignment {
   private[spark] val Copied = new MetadataBuilder().putBoolean("io.phantoms.copied", value = true).build()
 
   /** One more column of a child of a Union, with the values of another. */
-  def copyOf(a: Attribute): Alias = Alias(a, a.name)(explicitMetadata = Some(Copied))
+  def copyOf(a: Attribute, name: String): Alias = Alias(a, name)(explicitMetadata = Some(Copied))
 
   /** Child by child: a column of the second copy is one of the first where it is so in every child. */
   private def unions(a: Union, b: Union, isDeferred: Boolean): Option[Merged] =
@@ -139,7 +138,7 @@ object InputAlignment {
         val all = present ++ added
         val widened = a.children.indices.map { c =>
           val kept = a.children(c).output
-          val more = added.map(w => Alias(w(c), w.head.name)(explicitMetadata = Some(Copied)))
+          val more = added.map(w => copyOf(w(c), w.head.name))
           val columns = kept ++ more
           val plan = children(c).plan
           if (columns.corresponds(plan.output)(_.exprId == _.exprId)) plan else Project(columns, plan)

@@ -3,8 +3,8 @@ package io.phantoms.spark.detect
 import io.phantoms.spark.detect.DeclineReason._
 import io.phantoms.spark.functions.ExpressionCost
 
-import org.apache.spark.sql.catalyst.expressions.{And, Expression, Literal}
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.catalyst.expressions.{And, Expression}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
 /**
  * Operators that aggregate, parted by what they read: those whose inputs are copies of each other (see [[InputAlignment]]),
@@ -28,14 +28,14 @@ private[detect] object InputGroups {
    * Operators that read one base.
    *
    * @param originals hold their inputs as they were before they were merged
-   * @param constants see [[filterConstants]]
+   * @param constants see [[Predicates.constants]]
    * @param otherForms the same with windows or predicates told apart in another way, where there is one
    */
   final case class Group(
       base: LogicalPlan,
       members: Vector[Member],
       originals: Vector[WorkloadQuery],
-      constants: Int = 0,
+      constants: Seq[Int] = Nil,
       otherForms: Vector[Group] = Vector.empty
   ) {
     def queries: Vector[WorkloadQuery] = members.flatMap(_.queries)
@@ -134,7 +134,7 @@ private[detect] object InputGroups {
   /** Puts a member into the group whose input it shares, if there is one. */
   private def add(groups: Vector[Group], member: Member): Vector[Group] = {
     val source = member.queries.head.source
-    val constants = filterConstants(source)
+    val constants = Predicates.constants(source)
     // Of hundreds with a filter of their own, nearly all differ in that.
     aligned(groups.map(_.base), source, groups(_).constants == constants) match {
       case Some((i, m)) =>
@@ -144,10 +144,6 @@ private[detect] object InputGroups {
       case None => groups :+ Group(source, Vector(member), member.queries.toVector, constants)
     }
   }
-
-  /** Something that filters of copies of one input have in common, whatever order they are written in. */
-  private def filterConstants(plan: LogicalPlan): Int =
-    plan.collect { case f: Filter => f.condition.collect { case l: Literal => l.hashCode }.sum }.sum
 
   /** The first of some inputs, of those that are likely to be, of which another one is a copy. */
   private def aligned(

@@ -15,7 +15,8 @@ import org.apache.spark.sql.catalyst.expressions.{
   Literal,
   Or,
   PlanExpression,
-  PredicateHelper
+  PredicateHelper,
+  PythonFuncExpression
 }
 import org.apache.spark.sql.catalyst.optimizer.BooleanSimplification
 import org.apache.spark.sql.catalyst.plans.{Cross, Inner, LeftExistence, LeftOuter}
@@ -49,6 +50,14 @@ private[detect] object Predicates extends PredicateHelper {
     def condition: Option[Expression] = asked.map(_.condition).reduceOption(And(_, _))
     def guarded: Int = asked.map(_.guards).maxOption.getOrElse(0)
   }
+
+  /** Something that filters of copies of one input have in common, whatever order they are written in. */
+  def constants(plan: LogicalPlan): Seq[Int] =
+    plan.collect { case f: Filter => f.condition.collect { case l: Literal => l.hashCode } }.flatten.sorted
+
+  /** Whether Spark computes all of these, always to the same. */
+  def arePlain(es: Seq[Expression]): Boolean =
+    es.forall(e => e.deterministic && !e.exists(_.isInstanceOf[PythonFuncExpression]))
 
   /** Whether it may be asked in another place than where it stands, and more than once. */
   def isRepeatable(e: Expression): Boolean = e.deterministic && !e.exists(_.isInstanceOf[PlanExpression[_]])

@@ -1,8 +1,8 @@
 package io.phantoms.spark.detect
 
-import org.apache.spark.sql.catalyst.expressions.{Alias, Literal}
+import org.apache.spark.sql.catalyst.expressions.Alias
 import org.apache.spark.sql.catalyst.planning.PhysicalAggregation
-import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan}
 import org.apache.spark.sql.catalyst.trees.TreePattern
 
 /** What plain Spark shuffles for groupBys: once for all that do alike down to the shuffle, wherever they stand. */
@@ -30,13 +30,9 @@ object Shuffles {
       val copies = replaced.flatMap(inputs).flatMap(in(_)).toSet
       val (shared, plain) = (elsewhere ++ in(base), elsewhere ++ copies)
       // What stands for copies under different filters is more than each of them, and one that others read stays beside it.
-      def isWider = replaced.flatMap(inputs).exists(constants(_) != constants(base))
+      def isWider = replaced.flatMap(inputs).exists(Predicates.constants(_) != Predicates.constants(base))
       shared.size > plain.size || (copies.exists(elsewhere) && isWider && !shared.subsetOf(plain))
     }
-
-  /** Something that the filters of a plan say. */
-  private def constants(plan: LogicalPlan): Seq[Int] =
-    plan.collect { case f: Filter => f.condition.collect { case l: Literal => l.hashCode } }.flatten.sorted
 
   /** What the aggregates of an operator read that no other one stands above. */
   private def inputs(operator: LogicalPlan): Seq[LogicalPlan] = operator match {
