@@ -60,3 +60,12 @@ with u as (select a y1, a y2, b, c from t union all select z, n, b, c from t)
 select b, sum(c) s from u where y1 > 1 and y2 < 3 group by b
 union all
 select b, max(c) from u where y1 > 0 and y2 < 3 group by b;
+
+-- An input that is a union, into whose branches Spark puts the copy that ROLLUP makes of a key.
+-- expect: shared
+select n n, m m, dense_rank() over (partition by k order by n) r from (
+  with u as (select a a, flag flag from t union all select a a, flag flag from t)
+  select flag k, count_if(a is not null) n, min(flag) m from u group by rollup(flag)
+  union all
+  select cast(null as boolean), sum(if(not flag, 1, 0)), max(flag) from u
+);

@@ -2,7 +2,7 @@ package io.phantoms.spark.cost
 
 import scala.collection.immutable.BitSet
 
-import io.phantoms.spark.model.{Machine, Problem, Query}
+import io.phantoms.spark.model.{Machine, Problem, Query, Sketches}
 
 /**
  * Elapsed time of a batch job, in nanoseconds, from the machine's constants.
@@ -25,7 +25,7 @@ private[spark] final class CostModel(problem: Problem) {
   val mapParallelism: Int = math.min(parallelism, partitions)
 
   /** Shipping one entry of this size (SMAP's c2, grown by the width of the entry). */
-  def c2(entryBytes: Int): Double = machine.c2 + machine.c2PerByte * math.max(0, entryBytes - EntryBytes)
+  def c2(shippedBytes: Int): Double = machine.c2 + machine.c2PerByte * math.max(0, shippedBytes - EntryBytes)
 
   private val dealt = new DealtRuns(rows, partitions)
   private val combining = new CombineCost(problem)
@@ -74,10 +74,13 @@ private[spark] final class CostModel(problem: Problem) {
   ): Double = fed * (probe(tableBytes) + sketching) + shippedBytes.fold(0.0)(bytes => evictions * c2(bytes))
 
   /** Adding a row to the sketches of a group of a relation by `keys`, or merging those of another one: only what is there. */
-  def sketching(keys: BitSet, rows: Boolean): Double = sketching(problem.sketches(keys), rows)
+  def sketching(keys: BitSet, rows: Boolean): Double =
+    if (!problem.hasSketches(keys)) 0.0
+    else if (rows) problem.sketches.update + ObjectCall * problem.sketches.objects
+    else merging(problem.sketchesOf(keys))
 
-  private def sketching(words: Int, rows: Boolean): Double =
-    if (words == 0) 0.0 else if (rows) SketchUpdate else SketchMerge * words
+  private def merging(s: Sketches): Double =
+    SketchMerge * s.words + ObjectMerge * s.objects + ObjectWordMerge * s.objectWords
 
   /**
    * Merging one entry into a complete table of this many bytes: [[Machine.merge]] while the table stays in the cache of
@@ -116,9 +119,9 @@ private[spark] final class CostModel(problem: Problem) {
       fed: Double,
       partials: Double,
       tableBytes: Double,
-      entryBytes: Int,
+      shippedBytes: Int,
       sketching: Double = 0.0
-  ): Double = fed * mergeTime(tableBytes, sketching) + partials * c2(entryBytes)
+  ): Double = fed * mergeTime(tableBytes, sketching) + partials * c2(shippedBytes)
 
   /** Merging what the tasks between the shuffles ship of one relation. */
   def tierMergeWork(partials: Double, tableBytes: Double, sketching: Double = 0.0): Double =
@@ -140,12 +143,18 @@ private[spark] final class CostModel(problem: Problem) {
     (1 to math.max(1, math.min(parallelism, queries.size))).minBy(elapsed)
   }
 
-  /** Reduce partitions of a shipped relation; one when it is small or has no shard key. */
-  def shards(groups: Double, entryBytes: Int, shardKey: BitSet): Int =
+  /**
+   * Reduce partitions of a shipped relation; one when it is small or has no shard key.
+   *
+   * @param shippedBytes of one entry
+   * @param sketching what merging its sketches takes
+   */
+  def shards(groups: Double, shippedBytes: Int, shardKey: BitSet, sketching: Double = 0.0): Int =
     if (shardKey.isEmpty) 1
     else {
-      val bySize = math.ceil(groups * entryBytes / ShardBytes)
-      val wanted = if (groups > SpreadGroups) math.max(bySize, parallelism.toDouble) else bySize
+      val bySize = math.ceil(groups * shippedBytes / ShardBytes)
+      val long = groups * (machine.merge + sketching) > SpreadGroups * machine.merge
+      val wanted = if (long) math.max(bySize, parallelism.toDouble) else bySize
       math.max(1.0, math.min(wanted, math.max(1, problem.maxShards).toDouble)).toInt
     }
 
@@ -213,8 +222,11 @@ private[spark] final class CostModel(problem: Problem) {
   /** Elapsed time of plain Spark for one query, over so many rows with so many groups. */
   def alone(q: Query, rows: Double, groups: Double): Double = {
     val leaving = groupsInTask(groups, math.max(1.0, problem.statistics.flowLength(q.keys))) * partitions
-    val row = machine.plainRow + sketching(q.sketchWords, rows = true)
-    val group = machine.plainGroup + sketching(q.sketchWords, rows = false) + machine.c2PerByte * 8 * q.sketchWords
+    val row = machine.plainRow + q.sketches.update +
+      (if (q.sketches.objects > 0 && leaving > ObjectGroups * partitions) ObjectSort else 0.0)
+    val sketches = q.sketches.copy(objectWords = q.sketches.objectWordsOf(rows / math.max(1.0, groups)))
+    val group = machine.plainGroup + merging(sketches) +
+      machine.c2PerByte * 8 * (sketches.words + sketches.objectWords)
     (rows * row + leaving * group) / parallelism
   }
 }
@@ -245,8 +257,18 @@ private[spark] object CostModel {
   /** Nanoseconds to merge one word of sketches: ten registers, of which the greater ones stay. */
   val SketchMerge: Double = 10
 
-  /** Nanoseconds to hash a value and to look at its register. */
-  val SketchUpdate: Double = 40
+  /** Nanoseconds to read an object that was written and merge it, and for each word of it: a value of a map or set. */
+  val ObjectMerge: Double = 500
+  val ObjectWordMerge: Double = 80
+
+  /** Nanoseconds a row to hand its values, as objects, to a function that keeps one: Spark's own code does not box them. */
+  val ObjectCall: Double = 150
+
+  /** Groups in one task beyond which plain Spark sorts the rest of its rows, where functions keep objects. */
+  val ObjectGroups: Double = 128
+
+  /** Nanoseconds a row for that. */
+  val ObjectSort: Double = 300
 
   // The n-th harmonic number is ln n plus this, in the limit.
   private val EulerGamma: Double = 0.5772156649

@@ -58,7 +58,7 @@ object SharedRun {
       model.mergeTime(bytes) / problem.machine.merge
     }
     def extraBytes(i: Int): Double =
-      math.max(0.0, problem.entryBytes(configuration.relations(i).keys).toDouble - CostModel.EntryBytes)
+      math.max(0.0, problem.shippedBytes(configuration.relations(i).keys).toDouble - CostModel.EntryBytes)
     def mean(relations: Seq[Int], weight: Int => Double, of: Int => Double): Double = {
       val all = relations.map(weight).sum
       if (all <= 0) 1.0 else relations.map(i => weight(i) * of(i)).sum / all

@@ -81,7 +81,13 @@ private[spark] object ConfigurationEstimate {
               model.partialGroups(groups(i), fed, n)
             case _ => math.min(groups(i), fed)
           }
-          val ship = model.tierWork(fed, evictions(i), evictions(i) * bytes / busyAt(source), bytes, merging)
+          val ship = model.tierWork(
+            fed,
+            evictions(i),
+            evictions(i) * bytes / busyAt(source),
+            problem.shippedBytes(r.keys),
+            merging
+          )
           tierWork(source) += ship
           busyAt(i) = model.busyShards(shards, key, r.keys)
           shippedAt(i) = i
@@ -95,7 +101,7 @@ private[spark] object ConfigurationEstimate {
           val la = model.flowLength(raw, fed)
           val inTask = model.groupsInTask(groups(i), raw)
           evictions(i) = model.evictions(fed, inTask, r.buckets.toDouble, la)
-          val shipped = Option.when(placement != Placement.Feeds)(bytes)
+          val shipped = Option.when(placement != Placement.Feeds)(problem.shippedBytes(r.keys))
           val sketching = if (r.parent < 0) model.sketching(r.keys, rows = true) else merging
           val work = model.mapWork(fed, evictions(i), r.buckets.toDouble * bytes, shipped, sketching)
           mapWork += work

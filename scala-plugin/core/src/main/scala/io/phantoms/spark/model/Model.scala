@@ -73,13 +73,13 @@ final case class Machine(
  *
  * @param attributes the distinct grouping attributes of the workload
  * @param queries several may share one grouping
- * @param bufferBits width of all aggregate buffers of one entry, in bits
+ * @param bufferBits width of all aggregate buffers of one entry, in bits, but for sketches
  * @param memory bytes for all LFTA tables of one map task (SMAP's M)
  * @param maxShards most reduce partitions a relation may be spread over
  * @param secondTier whether relations may be placed in the second tier, see [[Placement.SecondTier]]
  * @param rowWork nanoseconds to compute keys and inputs of one row, once for all queries
  * @param plainRowWork the same without sharing, over all queries
- * @param sketchWords words of the buffers that are sketches of some queries: other relations do not hold them
+ * @param sketches of all queries together, no part of [[bufferBits]]: relations that feed no query with some do not hold them
  * @param plainShuffles shuffles that plain Spark makes, each of which a stage writes
  */
 final case class Problem(
@@ -93,7 +93,7 @@ final case class Problem(
     secondTier: Boolean = true,
     rowWork: Double = 0.0,
     plainRowWork: Double = 0.0,
-    sketchWords: Int = 0,
+    sketches: Sketches = Sketches.None,
     plainShuffles: Int = 1
 ) {
   require(queries.forall(_.keys.forall(a => a >= 0 && a < attributes.size)), "a query names an unknown attribute")
@@ -127,12 +127,29 @@ final case class Problem(
   /** Bytes of one table entry: packed key words, buffers and one word of flags (SMAP's h). */
   def entryBytes(keys: BitSet): Int = {
     def words(bits: Int): Int = (bits + 63) / 64
-    8 * (1 + words(keys.iterator.map(attributes(_).bits).sum) + words(bufferBits) - sketchWords + sketches(keys))
+    8 * (1 + words(keys.iterator.map(attributes(_).bits).sum) + words(bufferBits) + sketchesOf(keys).words)
   }
 
-  /** Words of sketches in one entry: all of them where it may feed a query that has some, else none. */
-  def sketches(keys: BitSet): Int =
-    if (sketchWords > 0 && queries.exists(q => q.sketchWords > 0 && q.keys.subsetOf(keys))) sketchWords else 0
+  /** Whether entries of a relation hold sketches: all of them where it may feed a query that has some, else none. */
+  def hasSketches(keys: BitSet): Boolean =
+    !sketches.isEmpty && queries.exists(q => !q.sketches.isEmpty && q.keys.subsetOf(keys))
+
+  /** The sketches of one entry of a relation; its objects as those of a group of as many rows as there are on average. */
+  def sketchesOf(keys: BitSet): Sketches =
+    if (!hasSketches(keys)) Sketches.None
+    else sketches.copy(objectWords = sketches.objectWordsOf(statistics.rows / math.max(1.0, statistics.groups(keys))))
+
+  /** Bytes that one entry is shipped as: objects lie beside their table, and are written behind their entry. */
+  def shippedBytes(keys: BitSet): Int = {
+    val objects = sketchesOf(keys)
+    entryBytes(keys) + 8 * objects.objectWords + Problem.ObjectBytes * objects.objects
+  }
+}
+
+object Problem {
+
+  /** What writing an object takes beside its words, as bytes. */
+  private val ObjectBytes = 256
 }
 
 /** Where a relation of a configuration is maintained and how its content reaches the consumer. */

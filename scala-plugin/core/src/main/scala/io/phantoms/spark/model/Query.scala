@@ -26,6 +26,27 @@ object KeyKind {
 final case class KeyAttribute(name: String, bits: Int, kind: KeyKind = KeyKind.Grouping)
 
 /**
+ * States of functions that are more than a number: arrays of words, and objects of a class of the function's own. They are
+ * merged word by word.
+ *
+ * @param words of the arrays
+ * @param objectWords words that the objects of a group of many rows are expected to be written as
+ * @param objects how many objects a group has
+ * @param update nanoseconds to add a row to all of them
+ */
+final case class Sketches(words: Int = 0, objectWords: Int = 0, objects: Int = 0, update: Double = 0.0) {
+
+  def isEmpty: Boolean = words == 0 && objects == 0
+
+  /** Words of the objects of a group of so many rows: empty at first, they grow with their rows. */
+  def objectWordsOf(rows: Double): Int = math.min(objectWords.toDouble, objects * math.ceil(math.max(1.0, rows))).toInt
+}
+
+object Sketches {
+  val None: Sketches = Sketches()
+}
+
+/**
  * What one query of a workload asks for.
  *
  * @param keys its grouping, ordinals into the workload's attributes
@@ -35,7 +56,7 @@ final case class KeyAttribute(name: String, bits: Int, kind: KeyKind = KeyKind.G
  * @param masks different parts of a group that its results tell apart
  * @param consumer which operator of the plan gets its results; each merges for itself what was shipped
  * @param repeated whether it is another consumer's too, so that plain Spark computes it once for both
- * @param sketchWords words of the sketches in a group of it: states that are merged word by word
+ * @param sketches what its functions keep in each of its groups beside numbers
  * @param plainTimes how many groupings of plain Spark it stands for
  */
 final case class Query(
@@ -46,7 +67,7 @@ final case class Query(
     masks: Int = 0,
     consumer: Int = 0,
     repeated: Boolean = false,
-    sketchWords: Int = 0,
+    sketches: Sketches = Sketches.None,
     plainTimes: Int = 1
 ) {
 

@@ -3,7 +3,7 @@ package io.phantoms.spark.search
 import scala.collection.immutable.BitSet
 
 import io.phantoms.spark.keep.Kept
-import io.phantoms.spark.model.{Choice, Configuration, KeyAttribute, Machine, Problem, Query, RunnerUp}
+import io.phantoms.spark.model.{Choice, Configuration, KeyAttribute, Machine, Problem, Query, RunnerUp, Sketches}
 
 /**
  * Choices made before, so that a job planned again (each action plans its own) does not search again.
@@ -79,7 +79,7 @@ private object ChoiceCache {
       attributes: IndexedSeq[KeyAttribute],
       queries: IndexedSeq[Query],
       bufferBits: Int,
-      sketchWords: Int,
+      sketches: Sketches,
       machine: Machine,
       memory: Long,
       maxShards: Int,
@@ -100,7 +100,7 @@ private object ChoiceCache {
       p.attributes,
       p.queries,
       p.bufferBits,
-      p.sketchWords,
+      p.sketches,
       p.machine,
       p.memory,
       p.maxShards,

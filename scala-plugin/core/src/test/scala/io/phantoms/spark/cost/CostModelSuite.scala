@@ -3,7 +3,17 @@ package io.phantoms.spark.cost
 import scala.collection.immutable.BitSet
 import scala.util.Random
 
-import io.phantoms.spark.model.{Configuration, Machine, Placement, Problem, Query, Relation, TableStatistics, Workloads}
+import io.phantoms.spark.model.{
+  Configuration,
+  Machine,
+  Placement,
+  Problem,
+  Query,
+  Relation,
+  Sketches,
+  TableStatistics,
+  Workloads
+}
 import io.phantoms.spark.search.Chooser
 
 import org.scalatest.funsuite.AnyFunSuite
@@ -179,12 +189,11 @@ class CostModelSuite extends AnyFunSuite {
     val words = 52
     val none = problem(10000, groups, Vector(wide, narrow))
     val some = none.copy(
-      queries = Vector(Query(wide, sketchWords = words), Query(narrow)),
-      bufferBits = none.bufferBits + 64 * words,
-      sketchWords = words
+      queries = Vector(Query(wide, sketches = Sketches(words, update = 40)), Query(narrow)),
+      sketches = Sketches(words, update = 40)
     )
     val without = Seq(narrow, BitSet(2), BitSet.empty)
-    without.foreach(k => assert(some.entryBytes(k) == none.entryBytes(k) && some.sketches(k) == 0))
+    without.foreach(k => assert(some.entryBytes(k) == none.entryBytes(k) && some.sketchesOf(k).isEmpty))
     Seq(wide, both).foreach(k => assert(some.entryBytes(k) == none.entryBytes(k) + 8 * words))
 
     def configuration(buckets: Int) = Configuration(
@@ -204,5 +213,33 @@ class CostModelSuite extends AnyFunSuite {
     val shipped = Chooser.estimate(some, configuration(256)).relations(1)
     near(more(1), phantom.evictions * 10 * words + shipped.evictions * (10 * words + 2 * 8 * words))
     assert(Chooser.costWithout(some) > Chooser.costWithout(none) + 10000 * 40 / 4)
+  }
+
+  test("objects: as many words as a group has rows, up to what is typical; plain Spark sorts where groups are many") {
+    val (few, many) = (BitSet(0), BitSet(1))
+    val objects = Sketches(objectWords = 256, objects = 2, update = 700)
+    def asked(query: BitSet, groups: Double) = {
+      val none = problem(100000, Map(query -> groups), Vector(query))
+      none.copy(queries = Vector(Query(query, sketches = objects)), sketches = objects)
+    }
+    // Objects lie beside the tables, and behind the entries that are shipped.
+    def shipped(query: BitSet, groups: Double) = {
+      val p = asked(query, groups)
+      assert(p.entryBytes(query) == p.copy(sketches = Sketches.None).entryBytes(query))
+      p.shippedBytes(query) - p.entryBytes(query)
+    }
+    assert(shipped(few, 10) - shipped(many, 5000) == 8 * (256 - 2 * 20))
+    assert(shipped(many, 5000) - shipped(many, 1e5) == 8 * 2 * (20 - 1))
+    // Long merges are spread over tasks, of however few groups.
+    def shards(sketching: Double) = new CostModel(asked(many, 5000)).shards(5000, 64, many, sketching)
+    assert(shards(0) == 1 && shards(2000) > 1)
+    def extra(query: BitSet, groups: Double) = {
+      val some = asked(query, groups)
+      Chooser.costWithout(some) - Chooser.costWithout(some.copy(queries = Vector(Query(query))))
+    }
+    val parallelism = asked(few, 10).machine.parallelism
+    val sorted = 100000 * 300.0 / parallelism
+    assert(extra(few, 10) > 100000 * 700.0 / parallelism && extra(few, 10) < 100000 * 700.0 / parallelism + sorted)
+    assert(extra(many, 5000) > 100000 * 700.0 / parallelism + sorted)
   }
 }

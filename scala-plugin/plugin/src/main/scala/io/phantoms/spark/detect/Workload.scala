@@ -91,7 +91,7 @@ final case class Workload(
       masksOf(i).flatMap(_._2).distinct.size,
       consumerOf(i),
       consumers(consumerOf(i)).repeated,
-      RecordWidth.sketchWords(aggregatesOf(i).distinct.map(aggregates(_).function)),
+      RecordWidth.sketches(aggregatesOf(i).distinct.map(aggregates(_).function)),
       q.plainTimes
     )
   }

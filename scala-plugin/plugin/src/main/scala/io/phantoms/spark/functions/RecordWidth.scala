@@ -1,5 +1,7 @@
 package io.phantoms.spark.functions
 
+import io.phantoms.spark.model.Sketches
+
 import org.apache.spark.sql.catalyst.expressions.AttributeReference
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
 
@@ -17,9 +19,20 @@ object RecordWidth {
   /** Words of a buffer field other than a carry. */
   def words(field: AttributeReference): Int = (FieldType.ofBuffer(field).bits + 63) / 64
 
-  /** Words of the states that functions keep which are programs: in the record, or beside it and with it wherever it goes. */
-  def sketchWords(functions: Seq[AggregateFunction]): Int =
-    WordsAggregate.sum(functions) + ObjectAggregate.sum(functions)
+  /** The states that functions keep which are programs: in the record, or beside it and with it wherever it goes. */
+  def sketches(functions: Seq[AggregateFunction]): Sketches = {
+    val (arrays, objects) = (functions.count(WordsAggregate.is), functions.count(ObjectAggregate.is))
+    Sketches(
+      WordsAggregate.sum(functions),
+      ObjectAggregate.sum(functions),
+      objects,
+      arrays * WordsUpdateNanos + objects * ObjectUpdateNanos
+    )
+  }
+
+  // To hash a value and to look at its register; to find its place in a map of boxed values.
+  private val WordsUpdateNanos = 40.0
+  private val ObjectUpdateNanos = 350.0
 
   /** Whether the first carry lies among the flags. */
   def carryFitsFlags(flags: Int): Boolean = flags <= FlaggedCarry

@@ -1,7 +1,6 @@
 package io.phantoms.spark.rewrite
 
 import io.phantoms.spark.detect.InputAlignment
-import io.phantoms.spark.physical.SharedMerge
 
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project, Union}
@@ -19,8 +18,9 @@ import org.apache.spark.sql.types.MetadataBuilder
  *      +- Aggregate [k], [count(1) AS n]   +- SharedMerge [x]
  * }}}
  *
- * What stands for the Aggregate makes both of them aliases of one, of which it would leave neither. The first branch keeps
- * its own, since the union's columns are called by them.
+ * What stands for the Aggregate makes both of them aliases of one, of which it would leave neither. The same goes for unions
+ * that are shared inputs, where Spark has put a copy of a key for ROLLUP into each branch: it looks into these once no union
+ * of Spark's own keeps it out. The first branch keeps its own, since the union's columns are called by them.
  */
 private[rewrite] object BranchColumns {
 
@@ -32,7 +32,7 @@ private[rewrite] object BranchColumns {
     }
 
   private def repeats(branch: LogicalPlan): Boolean = branch.exists {
-    case p: Project => p.projectList.exists(isRepeated(_, p)) && p.exists(_.isInstanceOf[SharedMerge])
+    case p: Project => p.projectList.exists(isRepeated(_, p))
     case _ => false
   }
 
@@ -41,7 +41,10 @@ private[rewrite] object BranchColumns {
   }
 
   private def isRepeated(column: NamedExpression, project: Project): Boolean = column match {
-    case Alias(a: Attribute, name) => name == a.name && project.outputSet.contains(a)
+    case Alias(a: Attribute, name) => name == a.name && (project.outputSet.contains(a) || project.projectList.count {
+        case Alias(b: Attribute, `name`) => a.exprId == b.exprId
+        case _ => false
+      } > 1)
     case _ => false
   }
 

@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.util.toPrettySQL
 import org.apache.spark.sql.classic.SparkSession
 
 import io.phantoms.spark.conf.{ObservingOptions, SamplingOptions}
-import io.phantoms.spark.functions.{FieldType, ObjectAggregate, RecordWidth, SignatureWord}
+import io.phantoms.spark.functions.{FieldType, RecordWidth, SignatureWord, WordsAggregate}
 import io.phantoms.spark.model.{KeyAttribute, Machine, Problem}
 import io.phantoms.spark.shims.Cancelled
 import io.phantoms.spark.stats.bounds.{InputSize, PlanBounds}
@@ -81,13 +81,12 @@ object StatisticsProvider extends Logging {
     Problem(
       attributes,
       asked.queries,
-      // A record holds an object's id; the object itself is looked after, merged and shipped with it.
-      bufferBits(asked.keys, asked.functions) + 64 * ObjectAggregate.sum(asked.functions),
+      bufferBits(asked.keys, asked.functions) - 64 * WordsAggregate.sum(asked.functions),
       found.statistics,
       machine.copy(parallelism = math.max(1, session.sparkContext.defaultParallelism), partitions = found.partitions),
       memory,
       math.max(1, session.sessionState.conf.numShufflePartitions),
-      sketchWords = RecordWidth.sketchWords(asked.functions)
+      sketches = RecordWidth.sketches(asked.functions)
     )
   }
 

@@ -51,6 +51,9 @@ final class FeedingGraph private (val problem: Problem, masks: Array[Mask]) {
   /** Bytes of one table entry of each node (h_R). */
   val entryBytes: Array[Int] = keys.iterator.map(problem.entryBytes).toArray
 
+  /** Bytes that an entry of a relation is shipped as. */
+  val shippedBytes: Array[Int] = keys.iterator.map(problem.shippedBytes).toArray
+
   /** Nodes, wider groupings first: each after everything that can feed it. */
   val order: Array[Int] = {
     val sizes = masks.map(_.size)

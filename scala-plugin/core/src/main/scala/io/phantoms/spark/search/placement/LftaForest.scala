@@ -83,7 +83,7 @@ private[placement] final class LftaForestBuilder(
   /** Time one map task spends on the tables, and reduce tasks on merging what it ships. */
   private def work(forest: LftaForest, ships: Int => Boolean): Double = forest.nodes.indices.iterator.map { i =>
     val node = forest.nodes(i)
-    val shipped = Option.when(ships(node))(graph.entryBytes(node))
+    val shipped = Option.when(ships(node))(graph.shippedBytes(node))
     model.mapWork(forest.fed(i), forest.evictions(i), tableBytes(forest, i), shipped, sketching(forest, i)) +
       (if (ships(node)) forest.evictions(i) * (model.machine.merge + merging(node)) else 0.0)
   }.sum
@@ -177,7 +177,7 @@ private[placement] final class LftaForestBuilder(
         at(i) = count
         kept(count) = i
         count += 1
-        shipping += model.c2(graph.entryBytes(nodes(i)))
+        shipping += model.c2(graph.shippedBytes(nodes(i)))
       }
       i += 1
     }

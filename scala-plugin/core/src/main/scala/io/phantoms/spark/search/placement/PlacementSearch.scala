@@ -37,7 +37,7 @@ private[search] final class PlacementSearch(graph: FeedingGraph, model: CostMode
   /** The tables of one map task as the paper's problem: c2 ships an entry of average width and merges it. */
   def multipleAggregation: MultipleAggregation = {
     val queries = 0 until graph.queryCount
-    val shipping = queries.iterator.map(q => model.c2(graph.entryBytes(q))).sum / math.max(1, queries.size)
+    val shipping = queries.iterator.map(q => model.c2(graph.shippedBytes(q))).sum / math.max(1, queries.size)
     val statistics = problem.statistics
     new MultipleAggregation(
       graph,

@@ -36,7 +36,7 @@ private[placement] final class StateCosts(
 ) {
   import StateCosts._
 
-  private val shipTime: Array[Double] = graph.entryBytes.map(model.c2)
+  private val shipTime: Array[Double] = graph.shippedBytes.map(model.c2)
   private val emitWork: Array[Double] = Array.tabulate(graph.size)(derivations.emitWork)
   private val ownMerge: Array[Double] = Array.fill(graph.size)(Double.NaN)
 

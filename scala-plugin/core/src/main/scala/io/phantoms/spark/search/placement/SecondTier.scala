@@ -112,7 +112,7 @@ private[placement] final class TierBuilder(
       fed,
       partials,
       partials * graph.entryBytes(node) / source.busyShards,
-      graph.entryBytes(node),
+      graph.shippedBytes(node),
       derivations.sketching(node)
     )
 

@@ -47,7 +47,10 @@ private[placement] final class ShardKeys(graph: FeedingGraph, model: CostModel) 
   }
 
   /** Reduce tasks a node is dealt to. */
-  def count(node: Int, key: BitSet): Int = model.shards(graph.groups(node), graph.entryBytes(node), key)
+  def count(node: Int, key: BitSet): Int =
+    model.shards(graph.groups(node), graph.shippedBytes(node), key, sketching(node))
+
+  private lazy val sketching = Array.tabulate(graph.size)(i => model.sketching(graph.keys(i), rows = false))
 
   // See CostModel.busyShards; a key is of the node's own, and all of them if it has as many.
   private def busy(node: Int, key: ShardKey): Double =

@@ -84,7 +84,12 @@ private final class TreePlacement(graph: FeedingGraph, model: CostModel, tree: A
     (common +: BitSet.empty +: singles).distinct.map(key => (key, nodes.filter(graph.contains(_, key))))
       .filter(_._2.exists(!graph.isPhantom(_))).sortBy(-_._2.size).take(TreePlacement.Keys)
       .map { case (key, derived) =>
-        val shards = model.shards(graph.groups(node), graph.entryBytes(node), key)
+        val shards = model.shards(
+          graph.groups(node),
+          graph.shippedBytes(node),
+          key,
+          model.sketching(graph.keys(node), rows = false)
+        )
         val busy = model.busyShards(shards, key, graph.keys(node))
         Shipment(key, busy, derivations.derive(node, derived, busy))
       }
