@@ -20,7 +20,7 @@ PACKETS ?= 100000
 N ?= 20000
 SEED ?= 1
 
-.PHONY: demo bench tpcds bench-alone bench-lfta bench-lfta-stream bench-tables bench-encodings bench-chooser bench-joins sweep \
+.PHONY: demo bench bench-cold bench-phases tpcds bench-alone bench-lfta bench-lfta-stream bench-tables bench-encodings bench-chooser bench-joins sweep \
   papers papers-smap papers-trees papers-windows papers-lfta test test-long soak test-delta lfta-tools fuzz fuzz-lfta mutate docs-lfta \
   lint-scala test-scala test-python lint jar docs-conf clean help
 
@@ -33,6 +33,9 @@ help:
 	@echo "                                    windows and predicates, beside plain Spark and DuckDB"
 	@echo "make sweep [SWEEP_ROWS=2000000] [POINTS='16@1 64@'] [RESUME=1]"
 	@echo "                                    plain Spark and plugin, 2 to 64 sets, coarse to fine"
+	@echo "make bench-cold NAME=nfc22|...      each run in a JVM of its own"
+	@echo "make bench-phases [NAME=nfc22] [FORM=plugin_union]"
+	@echo "                                    where the time of one such run goes, by Java Flight Recorder"
 	@echo "make bench-alone                    one tumbling window or one filter, left alone: what looking at them costs"
 	@echo "make bench-lfta                     reports from captures and flow exports, beside the same rows as Parquet"
 	@echo "make bench-lfta-stream              aggregations over a stream of captures, by the readers and by Spark"
@@ -90,6 +93,14 @@ tpcds: $(VENV)/.dev jar $(VENV)/tpcds-$(TPCDS_DUCKDB)
 $(VENV)/tpcds-$(TPCDS_DUCKDB): $(VENV)/.dev
 	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --target $@ \
 	  duckdb==$(TPCDS_DUCKDB) duckdb-extension-tpcds==$(TPCDS_DUCKDB)
+
+# Jobs that run once.
+bench-cold: $(VENV)/.dev jar
+	$(PY) -m phantoms.cli.main bench $(NAME) --cold --repeat $(REPEAT) --json benchmarks/results/$(NAME)-cold.json \
+	  $(if $(FORMS),--forms $(FORMS))
+
+bench-phases: $(VENV)/.dev jar
+	$(PY) -m phantoms.lab.benchmark.cold_profile $(NAME) $(or $(FORM),plugin_union)
 
 # Queries that are left alone.
 bench-alone: $(VENV)/.dev jar

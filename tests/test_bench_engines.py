@@ -8,8 +8,8 @@ import pytest
 
 from phantoms.cli.main import main
 from phantoms.lab.benchmark import answers
+from phantoms.lab.benchmark.catalog import check
 from phantoms.lab.benchmark.engines import ENGINES
-from phantoms.lab.benchmark.run import _check
 from phantoms.lab.data import ensure
 from phantoms.lab.reports import NFC22, WORKLOADS, Workload, union
 
@@ -46,7 +46,7 @@ def test_a_wrong_answer_is_seen(engine: str, packets: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize("engine", ENGINES)
 def test_missing_engines(engine: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setitem(ENGINES, engine, replace(ENGINES[engine], installed=lambda: False))
-    assert engine not in _check("nfc22", 1, None)
+    assert engine not in check("nfc22", 1, None)
     assert main(["bench", "nfc22", "--forms", "plain_sets", engine]) == 2
     said = capsys.readouterr().err
     assert "BAD_ARGUMENT" in said

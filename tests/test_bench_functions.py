@@ -9,9 +9,9 @@ from pyspark.sql import SparkSession
 
 from phantoms.errors import PhantomsError
 from phantoms.lab.benchmark import FORMS, QUERY_FORMS, answers
+from phantoms.lab.benchmark.catalog import check, possible, sparked_forms
 from phantoms.lab.benchmark.forms import FunctionForms
 from phantoms.lab.benchmark.result import FLOORS
-from phantoms.lab.benchmark.run import _check, _possible, _sparked
 from phantoms.lab.benchmark.session import register
 from phantoms.lab.data import ensure
 from phantoms.lab.queries import QUERY_WORKLOADS
@@ -28,13 +28,13 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.in_turn
 @pytest.mark.parametrize("name", [*FUNCTION_WORKLOADS, *QUERY_WORKLOADS])
 def test_every_form_gives_the_same_rows(name: str, session: SparkSession, root: Path, tmp_path: Path) -> None:
-    forms = _sparked(name)
+    forms = sparked_forms(name)
     forms.spark = session
     register(session, forms.table, ensure(forms.dataset, ROWS, root=root))
     try:
         expected: answers.Fingerprint | None = None
         # One query after another is what other tests of reports look at.
-        for form in (f for f in _possible(forms, list(forms.forms), named=False) if f != "plain_separate"):
+        for form in (f for f in possible(forms, list(forms.forms), named=False) if f != "plain_separate"):
             if form in FLOORS:
                 assert forms.run(form) > 0
                 continue
@@ -51,12 +51,12 @@ def test_every_form_gives_the_same_rows(name: str, session: SparkSession, root: 
 
 
 def test_forms_asked_for() -> None:
-    assert _check("subqueries6", 1, ["scan", "plain_query"]) == ["plain_query", "scan"]
-    assert _check("subqueries6", 1, None) == list(QUERY_FORMS)
+    assert check("subqueries6", 1, ["scan", "plain_query"]) == ["plain_query", "scan"]
+    assert check("subqueries6", 1, None) == list(QUERY_FORMS)
     with pytest.raises(PhantomsError, match="plain_union"):
-        _check("subqueries6", 1, ["plain_union"])
+        check("subqueries6", 1, ["plain_union"])
     with pytest.raises(PhantomsError, match="distinct4 has no duckdb"):
-        _possible(_sparked("distinct4"), ["duckdb"], named=True)
-    assert "duckdb" not in _possible(_sparked("objects8"), list(FORMS), named=False)
+        possible(sparked_forms("distinct4"), ["duckdb"], named=True)
+    assert "duckdb" not in possible(sparked_forms("objects8"), list(FORMS), named=False)
     with pytest.raises(PhantomsError, match="subqueries6 has no duckdb"):
-        _sparked("subqueries6").engine("duckdb", Path())
+        sparked_forms("subqueries6").engine("duckdb", Path())

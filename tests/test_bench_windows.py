@@ -17,8 +17,8 @@ from pyspark.sql import SparkSession
 from phantoms.cli.main import main
 from phantoms.errors import PhantomsError
 from phantoms.lab.benchmark import WINDOW_FORMS, WindowResult, alone, answers, run
+from phantoms.lab.benchmark.catalog import check, possible
 from phantoms.lab.benchmark.result import FLOORS
-from phantoms.lab.benchmark.run import _check, _possible
 from phantoms.lab.benchmark.session import register
 from phantoms.lab.benchmark.windowed import WindowForms
 from phantoms.lab.data import DATASETS, ensure
@@ -137,7 +137,7 @@ def test_every_form_gives_the_same_rows(name: str, opened: Opened, root: Path, t
     forms = opened(workload)
     log: list[str] = []
     expected: answers.Fingerprint | None = None
-    for form in _possible(forms, WINDOW_FORMS, named=False):
+    for form in possible(forms, WINDOW_FORMS, named=False):
         if form in FLOORS:
             assert forms.run(form) > 0
             continue
@@ -169,19 +169,19 @@ def test_conditional_aggregates_in_full(opened: Opened, root: Path, tmp_path: Pa
 
 
 def test_forms_asked_for() -> None:
-    assert _check("sdf256", 1, ["duckdb", "plain_filter"]) == ["plain_filter", "duckdb"]
+    assert check("sdf256", 1, ["duckdb", "plain_filter"]) == ["plain_filter", "duckdb"]
     with pytest.raises(PhantomsError, match="plain_sets"):
-        _check("sdf256", 1, ["plain_sets"])
+        check("sdf256", 1, ["plain_sets"])
     with pytest.raises(PhantomsError, match="plain_filter"):
-        _check("nfc22", 1, ["plain_filter"])
+        check("nfc22", 1, ["plain_filter"])
     sliding, day, regular = (WindowForms(WINDOW_WORKLOADS[n]()) for n in ("slide3600", "slide86400", "sds16x16"))
     every = list(WINDOW_FORMS)
-    assert _possible(sliding, every, named=False) == [f for f in every if "_filter" not in f]
-    assert "plain_union" not in _possible(day, every, named=False)
-    assert _possible(day, ["plain_union"], named=True) == ["plain_union"]
-    assert _possible(regular, every, named=False) == [f for f in every if f != "output"]
+    assert possible(sliding, every, named=False) == [f for f in every if "_filter" not in f]
+    assert "plain_union" not in possible(day, every, named=False)
+    assert possible(day, ["plain_union"], named=True) == ["plain_union"]
+    assert possible(regular, every, named=False) == [f for f in every if f != "output"]
     with pytest.raises(PhantomsError, match="sds16x16 has no output"):
-        _possible(regular, ["output"], named=True)
+        possible(regular, ["output"], named=True)
 
 
 def test_ratios() -> None:

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from phantoms.errors import PhantomsError
 from phantoms.lab.benchmark import tpcds
+from phantoms.lab.benchmark.session import numbered
 from phantoms.lab.benchmark.texts import find_jar, from_jar, uncut
 
 SHARED = "select i_brand, i_class, sum(ss_price) from sales group by rollup(i_brand, i_class) limit 100"
@@ -93,6 +94,22 @@ def test_rows_that_a_limit_may_cut_off_are_no_difference(spark: SparkSession, mo
     assert found["equal"]
     found = tpcds.measure(spark, "q", "select max(id) from range(3)", 1)
     assert not found["equal"]
+
+
+def test_a_query_beyond_the_gate_runs_again(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(1_000_000))
+    monkeypatch.setattr(tpcds.time, "perf_counter", lambda: next(clock))
+    sql = "select max(id) from range(3)"
+    assert tpcds.measure(spark, "q", sql, 2)["runs"] == 2
+    assert tpcds.measure(spark, "q", sql, 2, gate=1.05)["runs"] == 2
+    assert tpcds.measure(spark, "q", sql, 2, gate=0.9)["runs"] == 2 * tpcds.AGAIN
+
+
+def test_plans_are_compared_but_for_their_numbers(spark: SparkSession) -> None:
+    assert tpcds.measure(spark, "q", "select max(id) m from range(3) group by id % 2", 1)["same_plan"]
+    two = numbered("Scan a#17L, b#18 [plan_id=4]\n+- Sort a#17L")
+    assert two == numbered("Scan a#27L, b#38 [plan_id=9]\n+- Sort a#27L")
+    assert two != numbered("Scan a#27L, b#38 [plan_id=9]\n+- Sort a#38L")
 
 
 def test_a_run(jar: Path, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,8 @@ class PhantomsError(Exception):
     error_class : str
         UPPER_SNAKE, stable: ``MISSING_JAR``, ``MISSING_PYSPARK``, ``MISSING_EXTRA``, ``UNSUPPORTED_SPARK``,
         ``NOT_ACTIVE``, ``BAD_STATISTICS``, ``BAD_CALIBRATION``, ``BAD_PLAN``, ``BAD_ARGUMENT``,
-        ``CONNECT_UNSUPPORTED``, ``ANSWERS_DIFFER``, ``NOT_SHARED``, ``MISSING_JAVA``, ``INFO_FAILED``.
+        ``CONNECT_UNSUPPORTED``, ``ANSWERS_DIFFER``, ``NOT_SHARED``, ``MISSING_JAVA``, ``INFO_FAILED``,
+        ``COLD_RUN_FAILED``.
     message : str
         What was wrong.
     remedy : str

@@ -17,7 +17,7 @@ from phantoms.session import spark_minor
 def _bench(args: argparse.Namespace) -> int:
     conf = dict(pair.split("=", 1) for pair in args.conf)
     is_sweep = args.name == "sweep"
-    foreign = {"--forms": args.forms} if is_sweep else _sweep_options(args)
+    foreign = {"--forms": args.forms, "--cold": args.cold} if is_sweep else _sweep_options(args)
     for option in (o for o, value in foreign.items() if value):
         raise PhantomsError("BAD_ARGUMENT", f"{option} has no meaning for {args.name}.", "Leave it out.")
     if is_sweep:
@@ -27,7 +27,10 @@ def _bench(args: argparse.Namespace) -> int:
         return 0 if swept.answers_equal else 1
     from phantoms.lab import benchmark
 
-    result = benchmark.run(args.name, args.rows, args.repeat, args.forms, args.json, _say, conf)
+    result: benchmark.BenchmarkResult | benchmark.ColdResult
+    result = (benchmark.run_cold if args.cold else benchmark.run)(
+        args.name, args.rows, args.repeat, args.forms, args.json, _say, conf
+    )
     return 0 if result.answers_equal else 1
 
 
@@ -160,6 +163,7 @@ def parser() -> argparse.ArgumentParser:
     bench.add_argument("--json", type=Path, metavar="FILE", help="write the result as JSON")
     bench.add_argument("--forms", nargs="+", metavar="FORM", help="only these forms")
     bench.add_argument("--conf", type=_pair, action="append", default=[], metavar="KEY=VALUE", help="a Spark conf")
+    bench.add_argument("--cold", action="store_true", help="each run in a JVM of its own: jobs that run once")
     only = bench.add_argument_group("sweep only")
     only.add_argument("--points", nargs="+", metavar="SETS@PERCENT", help="only these points; 64@ or @0.1 for several")
     only.add_argument("--resume", action="store_true", help="keep the points that the --json file holds")

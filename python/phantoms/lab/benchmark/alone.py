@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import statistics
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from phantoms.lab.benchmark.session import by_turns, open_session, planned, register, require_repeat
+from phantoms.lab.benchmark.session import by_turns, open_session, plan_text, planned, register, require_repeat
 from phantoms.lab.data import ensure
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 _TOTALS = "count(*) AS n, sum(volume) AS v, max(price) AS p"
 
@@ -39,11 +38,6 @@ QUERIES = {
 """By name; over the data set ``trades``."""
 
 
-def _text(df: DataFrame) -> str:
-    """The physical plan without the numbers that differ from run to run."""
-    return re.sub(r"#\d+L?|\[plan_id=\d+\]", "", str(df._jdf.queryExecution().executedPlan().toString()))
-
-
 def measure(spark: SparkSession, name: str, sql: str, repeat: int) -> dict[str, Any]:
     """One query, off and on by turns; half as many runs of each before are not timed."""
     seconds: dict[bool, list[float]] = {False: [], True: []}
@@ -51,7 +45,7 @@ def measure(spark: SparkSession, name: str, sql: str, repeat: int) -> dict[str, 
     plans: dict[bool, str] = {}
     for on, counts in by_turns(spark, repeat, untimed=repeat // 2):
         df, to_plan = planned(spark, sql)
-        plans[on] = _text(df)
+        plans[on] = plan_text(df)
         start = time.perf_counter()
         spark.sql(sql).write.format("noop").mode("overwrite").save()
         taken = time.perf_counter() - start

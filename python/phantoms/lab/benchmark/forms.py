@@ -36,6 +36,8 @@ class SparkForms(ABC):
         Those that this workload does not have.
     named_only : tuple of str
         Those that are run only if named.
+    acted : dict
+        Per plugin form that may be declined and whose answer was computed, whether the plugin acted.
     """
 
     name: str
@@ -45,6 +47,7 @@ class SparkForms(ABC):
     forms: tuple[str, ...]
     absent: tuple[str, ...] = ()
     named_only: tuple[str, ...] = ()
+    acted: dict[str, bool]
     spark: SparkSession
 
     @abstractmethod
@@ -111,6 +114,7 @@ class ReportForms(SparkForms):
 
     def __init__(self, workload: Workload) -> None:
         self.workload, self.forms = workload, FORMS
+        self.acted: dict[str, bool] = {}
         self.name, self.dataset, self.table = workload.name, workload.dataset, workload.dataset
         self.title = f"{len(workload.reports)} groupBys; ONE is {workload.one}"
 
@@ -161,7 +165,6 @@ class FunctionForms(ReportForms):
     def __init__(self, workload: Workload) -> None:
         super().__init__(workload)
         self.absent = tuple(ENGINES)
-        self.acted: dict[str, bool] = {}
 
     def proven(self, form: str, log: Log) -> None:
         """Fail if a plain form ran through the plugin; note whether the plugin's did, and why not."""

@@ -10,20 +10,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from phantoms import outputs
-from phantoms.errors import PhantomsError
 from phantoms.lab.benchmark import answers
+from phantoms.lab.benchmark.catalog import check, possible, sparked_forms
 from phantoms.lab.benchmark.engines import ENGINES, Engine
-from phantoms.lab.benchmark.forms import FunctionForms, Log, ReportForms, SparkForms
+from phantoms.lab.benchmark.forms import Log, SparkForms
 from phantoms.lab.benchmark.result import FLOORS, BenchmarkResult
-from phantoms.lab.benchmark.session import describe, open_session, register, require_repeat, settle
-from phantoms.lab.benchmark.windowed import WindowForms
-from phantoms.lab.benchmark.written import QueryForms
-from phantoms.lab.queries import QUERY_WORKLOADS
-from phantoms.lab.reports import FUNCTION_WORKLOADS, WORKLOADS
-from phantoms.lab.windows import WINDOW_WORKLOADS
-
-BENCHMARKS = (*WORKLOADS, *FUNCTION_WORKLOADS, *QUERY_WORKLOADS, *WINDOW_WORKLOADS)
-"""Their names."""
+from phantoms.lab.benchmark.session import describe, open_session, register, settle
 
 
 def run(
@@ -66,12 +58,12 @@ def run(
         data cannot be generated; ``NOT_SHARED`` if a plain form ran through the plugin's operators, or one of the
         plugin without them (those of windows and predicates may: the result tells).
     """
-    asked = _check(name, repeat, forms)
-    sparked = _sparked(name)
+    asked = check(name, repeat, forms)
+    sparked = sparked_forms(name)
     outputs.check(json_file, "--json")
     from phantoms.lab.data import DATASETS, ensure
 
-    chosen = _possible(sparked, asked, named=forms is not None)
+    chosen = possible(sparked, asked, named=forms is not None)
     count = DATASETS[sparked.dataset].default_rows if rows is None else rows
     path = ensure(sparked.dataset, count, log=log)
     spark = open_session(f"phantoms bench {name}", any(f.startswith("plugin_") for f in chosen), conf)
@@ -104,43 +96,6 @@ def run(
     if json_file is not None:
         json_file.write_text(json.dumps(result.to_dict(), indent=2) + "\n")
     return result
-
-
-def _sparked(name: str) -> SparkForms:
-    """The forms of a benchmark that Spark runs."""
-    if name in QUERY_WORKLOADS:
-        return QueryForms(QUERY_WORKLOADS[name])
-    if name in WINDOW_WORKLOADS:
-        return WindowForms(WINDOW_WORKLOADS[name]())
-    if name in FUNCTION_WORKLOADS:
-        return FunctionForms(FUNCTION_WORKLOADS[name])
-    return ReportForms(WORKLOADS[name])
-
-
-def _check(name: str, repeat: int, forms: Sequence[str] | None) -> list[str]:
-    """The forms asked for, in the order of a round: what can be told before there is data."""
-    if name not in BENCHMARKS:
-        raise PhantomsError("BAD_ARGUMENT", f"unknown benchmark {name!r}.", f"Known: {', '.join(BENCHMARKS)}, sweep.")
-    require_repeat(repeat)
-    known = _sparked(name).forms
-    if forms is None:
-        return [f for f in known if f not in ENGINES or ENGINES[f].installed()]
-    unknown = [f for f in forms if f not in known]
-    if unknown or not forms:
-        raise PhantomsError("BAD_ARGUMENT", f"unknown forms: {', '.join(unknown)}.", f"Known: {', '.join(known)}.")
-    for title in (ENGINES[f].title for f in forms if f in ENGINES and not ENGINES[f].installed()):
-        raise PhantomsError(
-            "BAD_ARGUMENT", f"{title} is not installed.", "Install it: pip install 'spark-phantoms[bench]'."
-        )
-    return [f for f in known if f in forms]
-
-
-def _possible(sparked: SparkForms, asked: Sequence[str], named: bool) -> list[str]:
-    """The forms asked for that the workload has; those that take too long only if named."""
-    absent = [f for f in asked if f in sparked.absent]
-    if named and absent:
-        raise PhantomsError("BAD_ARGUMENT", f"{sparked.name} has no {', '.join(absent)}.", "Leave it out.")
-    return [f for f in asked if f not in sparked.absent and (named or f not in sparked.named_only)]
 
 
 def _same_answers(chosen: Sequence[str], sparked: SparkForms, others: Mapping[str, Engine], log: Log) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -94,6 +95,21 @@ def planned(spark: SparkSession, sql: str) -> tuple[DataFrame, float]:
     df = spark.sql(sql)
     df._jdf.queryExecution().executedPlan()
     return df, time.perf_counter() - start
+
+
+def plan_text(df: DataFrame) -> str:
+    """The physical plan; numbers that differ whenever it is planned, such as those of columns, by their first place."""
+    return numbered(str(df._jdf.queryExecution().executedPlan().toString()))
+
+
+def numbered(plan: str) -> str:
+    """A plan's text with its numbers of columns, exchanges and objects as 0, 1, 2, ..."""
+    numbers: dict[str, int] = {}
+    return re.sub(
+        r"(?<=#)\d+|(?<=plan_id=)\d+|(?<=@)[0-9a-f]{4,}",
+        lambda m: str(numbers.setdefault(m.group(), len(numbers))),
+        plan,
+    )
 
 
 def register(spark: SparkSession, table: str, path: Path) -> DataFrame:

@@ -23,6 +23,7 @@ class QueryForms(SparkForms):
 
     def __init__(self, workload: QueryWorkload) -> None:
         self.workload, self.forms = workload, QUERY_FORMS
+        self.acted: dict[str, bool] = {}
         self.name, self.dataset, self.table = workload.name, workload.dataset, workload.dataset
         self.title = f"one query with {workload.aggregates} aggregates"
 

@@ -46,7 +46,9 @@ object TestSessions {
     // Spark's own suites leave the JVM in another zone than they find it in.
     val ofSuites = Map(
       "spark.sql.warehouse.dir" -> Files.createTempDirectory("phantoms-warehouse").toString,
-      "spark.sql.session.timeZone" -> "UTC"
+      "spark.sql.session.timeZone" -> "UTC",
+      // Plans are not to depend on how busy a machine is.
+      "spark.phantoms.stats.sample.time" -> "1h"
     )
     (ofSuites ++ ofSession)
       .foreach { case (k, v) => builder.config(k, v) }

@@ -1,6 +1,7 @@
 package io.phantoms.spark.conf
 
 import java.util.Locale
+import java.util.concurrent.TimeUnit
 
 import scala.util.control.NonFatal
 
@@ -16,7 +17,7 @@ import org.apache.spark.unsafe.types.UTF8String
  *
  * @param lftaMemory bytes for all LFTA tables of one map task
  * @param minSavings least fraction of plain Spark's expected cost that sharing has to save; negative: always share
- * @param sampleRows most rows read to estimate statistics of one input
+ * @param sampling how much of one input is read to estimate its statistics
  * @param observing whether executions are observed for later plans, and where what they find out is kept
  * @param verify which plans are run beside plain Spark's
  * @param machine what the chooser takes the machine for, but for parallelism and partitions
@@ -34,8 +35,7 @@ final case class PhantomsSettings(
     windows: Boolean,
     predicates: Boolean,
     distinct: Boolean,
-    sample: Boolean,
-    sampleRows: Int,
+    sampling: SamplingOptions,
     machine: MachineOfConstants = MachineOfConstants(),
     secondTier: Boolean = true,
     observing: ObservingOptions = ObservingOptions.Off,
@@ -191,6 +191,15 @@ object PhantomsConf {
     .checkValue(r => r >= 1000 && r <= 10000000, "Give a number of rows between 1000 and 10000000.")
     .createWithDefault(SamplingOptions.DefaultRows)
 
+  val SampleTime = SQLConf.buildConf("spark.phantoms.stats.sample.time")
+    .doc(
+      "Most time that planning waits for one sample. What was read by then is the sample; where that is nothing, other " +
+        "statistics have to do."
+    )
+    .version(Since).timeConf(TimeUnit.MILLISECONDS)
+    .checkValue(t => t >= 1 && t <= SamplingOptions.MostMillis, "Give a time between 1ms and 1h, such as 1s.")
+    .createWithDefault(SamplingOptions.DefaultMillis)
+
   val ObserveStats = SQLConf.buildConf("spark.phantoms.stats.observe")
     .doc(
       "Whether what executions find out about an input (rows, groups, flow lengths) is used for later plans over the " +
@@ -267,6 +276,7 @@ object PhantomsConf {
     ApproximateEnabled,
     SampleEnabled,
     SampleRows,
+    SampleTime,
     ObserveStats,
     ObserveMinGain,
     StatsPath,
@@ -300,8 +310,11 @@ object PhantomsConf {
       windows = value(WindowsEnabled.key, conf.getConf(WindowsEnabled), true),
       predicates = value(PredicatesEnabled.key, conf.getConf(PredicatesEnabled), true),
       distinct = value(DistinctEnabled.key, conf.getConf(DistinctEnabled), true),
-      sample = value(SampleEnabled.key, conf.getConf(SampleEnabled), true),
-      sampleRows = value(SampleRows.key, conf.getConf(SampleRows), SamplingOptions.DefaultRows),
+      sampling = SamplingOptions(
+        value(SampleEnabled.key, conf.getConf(SampleEnabled), true),
+        value(SampleRows.key, conf.getConf(SampleRows), SamplingOptions.DefaultRows),
+        value(SampleTime.key, conf.getConf(SampleTime).longValue, SamplingOptions.DefaultMillis)
+      ),
       machine = machine(conf, warn),
       secondTier = value(SecondTierEnabled.key, conf.getConf(SecondTierEnabled), true),
       observing = ObservingOptions(

@@ -1,6 +1,6 @@
 package io.phantoms.spark.decide
 
-import io.phantoms.spark.conf.{OfApplication, PhantomsSettings, PlanningMemory, SamplingOptions}
+import io.phantoms.spark.conf.{OfApplication, PhantomsSettings, PlanningMemory}
 import io.phantoms.spark.detect.Workload
 import io.phantoms.spark.model.{Choice, Configuration, Notation, Problem}
 import io.phantoms.spark.run.TaskShare
@@ -75,7 +75,7 @@ object Choosing extends Choosing {
       session,
       workload.groupedAsRead,
       math.min(settings.lftaMemory, TaskShare.of(session.sparkContext).tables),
-      SamplingOptions(settings.sample, settings.sampleRows),
+      settings.sampling,
       settings.observing,
       settings.machine
     ).copy(

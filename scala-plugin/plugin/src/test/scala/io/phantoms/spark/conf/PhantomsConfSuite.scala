@@ -29,7 +29,7 @@ class PhantomsConfSuite extends AnyFunSuite {
     val (s, warnings) = settings()
     assert(warnings.isEmpty)
     assert(
-      s.enabled && s.groupingSets && s.multiAggregate && s.windows && s.predicates && s.sample && !s.strict && !s.exactFloatingPoint
+      s.enabled && s.groupingSets && s.multiAggregate && s.windows && s.predicates && s.sampling.enabled && !s.strict && !s.exactFloatingPoint
     )
     assert(s.observing == ObservingOptions(enabled = true, directory = "", minGain = 0.2))
     assert(s.chooser == "auto" && s.lftaMemory == (8L << 20) && s.minSavings == 0.1 && s.maxQueries == 256)

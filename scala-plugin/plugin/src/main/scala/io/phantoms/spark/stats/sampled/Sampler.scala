@@ -1,15 +1,20 @@
 package io.phantoms.spark.stats.sampled
 
-import scala.collection.mutable.ArrayBuilder
-import scala.util.control.NonFatal
+import java.util.concurrent.{TimeoutException, TimeUnit}
 
-import io.phantoms.spark.conf.{PlanningMemory, SamplingOptions}
+import scala.collection.mutable.ArrayBuilder
+import scala.concurrent.Await
+import scala.concurrent.duration.Duration
+import scala.util.control.{NonFatal, NoStackTrace}
+
+import io.phantoms.spark.conf.{PhantomsConf, PlanningMemory, SamplingOptions}
 import io.phantoms.spark.functions.SignatureWord
 import io.phantoms.spark.shims.Cancelled
 import io.phantoms.spark.stats.input.LinearInput
 
 import org.apache.spark.{SparkContext, TaskContext}
 import org.apache.spark.internal.Logging
+import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Coalesce, Expression, If, Literal, XxHash64}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LocalRelation, LogicalPlan, Project, Range}
@@ -96,6 +101,7 @@ object Sampler extends Logging {
           try Right(guarded(run(session, input, keys, options)))
           catch {
             case Cancelled(e) => throw e
+            case e: TooSlow => Left(e.getMessage)
             case NonFatal(e) =>
               val text = Option(e.getMessage).getOrElse("").linesIterator.nextOption().getOrElse("")
               logWarning(s"spark-phantoms: the input could not be sampled, default statistics are used: $e")
@@ -140,23 +146,58 @@ object Sampler extends Logging {
     val count = rdd.getNumPartitions
     val order = spread(count)
     var visited = IndexedSeq.empty[PartitionSample]
-    var round = 0
+    var round, asked = 0
+    val until = System.nanoTime() + options.millis * 1000000L
+    def left: Long = until - System.nanoTime()
     val most = math.min(options.rows.toLong, MostHashes / math.max(1, hashes.size)).toInt
     val rejected = math.min(RejectedRows.toLong, MostRejected / math.max(1, hashes.size)).toInt
-    while (round < Rounds && visited.size < count && visited.map(_.read).sum < most / 2) {
-      val chosen = order.slice(visited.size, visited.size + Partitions)
+    while (round < Rounds && asked < count && visited.map(_.read).sum < most / 2 && left > 0) {
+      val chosen = order.slice(asked, asked + Partitions)
+      asked += chosen.size
       val share = math.max(1, most / math.min(Partitions, count))
       visited ++= described(session.sparkContext) {
-        session.sparkContext.runJob(
-          rdd,
-          reader(hashes.size, share, rejected),
-          chosen
-        ).toIndexedSeq.map(PartitionSample.of)
+        read(session.sparkContext, rdd, chosen, left) { nanos => reader(hashes.size, share, rejected, nanos) }
       }
       round += 1
     }
+    if (visited.isEmpty && count > 0) throw new TooSlow(options.millis)
     new InputSample(distinctKeys.map(_._2).toIndexedSeq, visited, count)
   }
+
+  /**
+   * What partitions give in a time: their tasks stop reading when it is over, and those that have not come so far by then
+   * are cancelled. Whoever ends the query meanwhile ends the job with it.
+   *
+   * @param nanos the time, of which each of the tasks that follow one another on a core has its part
+   */
+  private def read(context: SparkContext, rdd: RDD[InternalRow], chosen: Seq[Int], nanos: Long)(
+      reader: Long => Iterator[InternalRow] => Array[Long]
+  ): IndexedSeq[PartitionSample] = {
+    val found = new Array[Array[Long]](chosen.size)
+    val waves = (chosen.size + context.defaultParallelism - 1) / math.max(1, context.defaultParallelism)
+    val job = context.submitJob[InternalRow, Array[Long], Unit](
+      rdd,
+      reader(nanos / math.max(1, waves)),
+      chosen,
+      (i, longs) => found.synchronized(found(i) = longs),
+      ()
+    )
+    try {
+      Await.ready(job, Duration(nanos, TimeUnit.NANOSECONDS))
+      job.value.foreach(_.get)
+    } catch {
+      case _: TimeoutException => job.cancel()
+      case e: InterruptedException =>
+        job.cancel()
+        throw e
+    }
+    found.synchronized(found.toIndexedSeq).filter(_ != null).map(PartitionSample.of)
+  }
+
+  /** Nothing was read in time. */
+  private final class TooSlow(millis: Long)
+      extends RuntimeException(s"nothing was read within $millis ms (${PhantomsConf.SampleTime.key})")
+      with NoStackTrace
 
   /** Conjuncts that only look at partition columns: they choose files and cost no rows. */
   def partitionFilters(input: LinearInput): Seq[Expression] = input.leaf match {
@@ -186,9 +227,14 @@ object Sampler extends Logging {
     finally context.setLocalProperty(key, before)
   }
 
-  /** The task, which answers [[PartitionSample.toLongs]]. Holds no reference to a plan or a session. */
-  private def reader(width: Int, keep: Int, reject: Int): (TaskContext, Iterator[InternalRow]) => Array[Long] = {
-    (context: TaskContext, rows: Iterator[InternalRow]) =>
+  /**
+   * The task, which answers [[PartitionSample.toLongs]]. Holds no reference to a plan or a session.
+   *
+   * @param nanos after which it stops
+   */
+  private def reader(width: Int, keep: Int, reject: Int, nanos: Long): Iterator[InternalRow] => Array[Long] = {
+    (rows: Iterator[InternalRow]) =>
+      val until = System.nanoTime() + nanos
       val hashes = new ArrayBuilder.ofLong
       val rejected = new ArrayBuilder.ofLong
       val stretch = math.max(1, keep / 2)
@@ -199,7 +245,7 @@ object Sampler extends Logging {
         var i = 0
         while (i < width) { to += row.getLong(i); i += 1 }
       }
-      while (kept < keep && read < most && rows.hasNext) {
+      while (kept < keep && read < most && ((read & 63) != 63 || System.nanoTime() < until) && rows.hasNext) {
         val row = rows.next()
         read += 1
         if (row.getBoolean(width)) {
@@ -207,7 +253,7 @@ object Sampler extends Logging {
           passed += 1
         } else if (dropped < reject) { add(row, rejected); dropped += 1 }
       }
-      val exhausted = !rows.hasNext
+      val exhausted = System.nanoTime() < until && !rows.hasNext
       PartitionSample(
         hashes.result(),
         math.min(kept, stretch),
@@ -215,7 +261,7 @@ object Sampler extends Logging {
         passed,
         read,
         exhausted,
-        context.taskMetrics().inputMetrics.bytesRead
+        TaskContext.get().taskMetrics().inputMetrics.bytesRead
       ).toLongs
   }
 }

@@ -211,6 +211,20 @@ class SamplerSuite extends StatsSuite {
     cached.unpersist()
   }
 
+  test("a sample is what was read in its time") {
+    // A thread of its own sleeps for each row: no other test may have to wait for this one.
+    val slow = udf { (id: Long) => Thread.sleep(5); id % 10 }
+    val in = input(spark.range(0, 1000000, 1, 4).toDF())
+    val key = spark.range(1).select(slow(col("id"))).queryExecution.analyzed.expressions.head
+    val computed = key.transform { case _: Attribute => in.leaf.output.head }
+    val found = Sampler.sample(spark, in, Seq(computed), SamplingOptions(millis = 3000)).fold(fail(_), identity)
+    assert(found.read > 0 && found.read < 10000 && !found.complete)
+    // Each task looks at its time after 64 rows, which take longer than this.
+    assert(Sampler.sample(spark, in, Seq(computed), SamplingOptions(millis = 50)).left.exists(_.contains(
+      "nothing was read within 50 ms (spark.phantoms.stats.sample.time)"
+    )))
+  }
+
   test("sampling is off") {
     val s = estimated(problem(workload(spark.read.parquet(rows), Seq("middle")), SamplingOptions(enabled = false)))
     val g = s.groupsOf(BitSet(0))
