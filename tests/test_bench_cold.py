@@ -115,7 +115,7 @@ jdk.ExecutionSample {
 }
 """
     assert cold_profile.count(cold_profile.samples(text)) == {
-        "plugin: search": 0.01,
-        "loading classes": 0.01,
-        "all else": 0.01,
+        "plugin: search": 0.333,
+        "loading classes": 0.333,
+        "all else": 0.333,
     }

@@ -1,7 +1,6 @@
 """Where the time of a job that runs once goes: one run of one form in a JVM of its own, under Java Flight Recorder.
 
-Samples of running threads, one each 10 ms, are counted by what their stacks say: a second is a hundred samples of a
-thread that runs.
+Samples of running threads are counted by what their stacks say; starting the session is among them.
 """
 
 from __future__ import annotations
@@ -20,9 +19,6 @@ from phantoms.errors import PhantomsError
 from phantoms.lab.benchmark.catalog import check, sparked_forms
 from phantoms.lab.benchmark.cold import process
 from phantoms.lab.benchmark.session import driver_memory
-
-PERIOD = 0.01
-"""Seconds between two samples of a thread."""
 
 PHASES: tuple[tuple[str, str], ...] = (
     ("loading classes", r"java\.lang\.ClassLoader\.|jdk\.internal\.loader\.|java\.lang\.invoke\.|BootstrapMethods"),
@@ -47,9 +43,9 @@ def phase(stack: str) -> str:
 
 
 def count(samples: Iterable[str]) -> dict[str, float]:
-    """Seconds of each phase, the longest first."""
+    """The part of the samples that each phase has, the largest first."""
     counted = Counter(phase(s) for s in samples)
-    return {name: round(n * PERIOD, 2) for name, n in counted.most_common()}
+    return {name: round(n / counted.total(), 3) for name, n in counted.most_common()}
 
 
 def samples(text: str) -> list[str]:
@@ -63,7 +59,7 @@ def profile(name: str, form: str, rows: int | None, recording: Path) -> dict[str
     Returns
     -------
     dict
-        Seconds of each phase, over all threads.
+        The part of the samples of all threads that each phase has.
 
     Raises
     ------
@@ -78,31 +74,33 @@ def profile(name: str, form: str, rows: int | None, recording: Path) -> dict[str
 
     dataset = sparked_forms(name).dataset
     path = ensure(dataset, DATASETS[dataset].default_rows if rows is None else rows, log=print)
-    options = f"-Xms{driver_memory()} -XX:StartFlightRecording=settings=profile,dumponexit=true,filename={recording}"
+    # Stacks of planning are deep, and what they began with tells what they are for.
+    recorder = f"-XX:StartFlightRecording=settings=profile,dumponexit=true,filename={recording}"
+    options = f"-Xms{driver_memory()} -XX:FlightRecorderOptions=stackdepth=512 {recorder}"
     conf = {"spark.driver.extraJavaOptions": options}
     found = process({"name": name, "form": form, "path": str(path), "conf": conf, "answer": False})
     print(f"{name} {form}: {found['seconds']:.2f} s under the recorder")
     for what, seconds in found["phases"].items():
         print(f"  {what:<35} {seconds:7.2f} s")
-    command = [jfr, "print", "--events", "jdk.ExecutionSample", "--stack-depth", "256", str(recording)]
+    command = [jfr, "print", "--events", "jdk.ExecutionSample", "--stack-depth", "512", str(recording)]
     return count(samples(subprocess.run(command, capture_output=True, text=True, check=True).stdout))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the seconds of all threads by phase; starting the session is among them."""
+    """Print the parts of the samples by phase."""
     parser = argparse.ArgumentParser(prog="python -m phantoms.lab.benchmark.cold_profile", description=__doc__)
     parser.add_argument("name", nargs="?", default="nfc22")
     parser.add_argument("form", nargs="?", default="plugin_union")
     parser.add_argument("--rows", type=int, help="rows of the input")
-    parser.add_argument("--json", type=Path, help="where the seconds go")
+    parser.add_argument("--json", type=Path, help="where the parts go")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="phantoms-profile-") as folder:
-        seconds = profile(options.name, options.form, options.rows, Path(folder) / "cold.jfr")
-    print("  samples of running threads:")
-    for what, s in seconds.items():
-        print(f"  {what:<35} {s:7.2f} s")
+        parts = profile(options.name, options.form, options.rows, Path(folder) / "cold.jfr")
+    print("  of the samples of running threads:")
+    for what, part in parts.items():
+        print(f"  {what:<35} {part:7.1%}")
     if options.json is not None:
-        options.json.write_text(json.dumps(seconds, indent=1) + "\n")
+        options.json.write_text(json.dumps(parts, indent=1) + "\n")
     return 0
 
 

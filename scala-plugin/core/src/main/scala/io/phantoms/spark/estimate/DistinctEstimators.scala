@@ -46,6 +46,9 @@ private[spark] final class HashCounts(expected: Int) {
   private val lastChunk = new Array[Short](capacity + 1)
   private var chunk: Short = 0
 
+  // The slots in use: a table is larger than what is in it.
+  private var used = new Array[Int](math.min(capacity + 1, math.max(16, expected)))
+
   /** Different hashes so far. */
   var distinct: Int = 0
 
@@ -62,6 +65,8 @@ private[spark] final class HashCounts(expected: Int) {
       keys(slot) = hash
       chunkCounts(slot) = 1
       lastChunk(slot) = chunk
+      if (distinct == used.length) used = java.util.Arrays.copyOf(used, math.min(capacity + 1, 2 * distinct))
+      used(distinct) = slot
       distinct += 1
     } else if (lastChunk(slot) != chunk) {
       chunkCounts(slot) = (chunkCounts(slot) + 1).toShort
@@ -71,25 +76,50 @@ private[spark] final class HashCounts(expected: Int) {
   }
 
   /** By occurrences. */
-  def profile(size: Int): FrequencyProfile = profile(size, counts(_))
+  def profile(size: Int): FrequencyProfile = profile(size, byChunk = false)
 
   /** By chunks in which a hash occurs. */
-  def collapsed(size: Int): FrequencyProfile =
-    profile(size, slot => if (counts(slot) == 0) 0 else chunkCounts(slot).toInt)
+  def collapsed(size: Int): FrequencyProfile = profile(size, byChunk = true)
 
-  private def profile(size: Int, countOf: Int => Int): FrequencyProfile = {
+  private def profile(size: Int, byChunk: Boolean): FrequencyProfile = {
     val f = new Array[Int](FrequencyProfile.MaxFrequency + 1)
     var pairs = 0.0
-    var slot = 0
-    while (slot <= capacity) {
-      val count = countOf(slot)
-      if (count > 0) {
-        f(math.min(count, FrequencyProfile.MaxFrequency)) += 1
-        pairs += count.toDouble * (count - 1)
-      }
-      slot += 1
+    var i = 0
+    while (i < distinct) {
+      val count = if (byChunk) chunkCounts(used(i)).toInt else counts(used(i))
+      f(math.min(count, FrequencyProfile.MaxFrequency)) += 1
+      pairs += count.toDouble * (count - 1)
+      i += 1
     }
     FrequencyProfile(distinct, f.toIndexedSeq, size, pairs)
+  }
+}
+
+private[spark] object HashCounts {
+
+  /** Different hashes in each of the windows of `width` hashes, one after another, summed. */
+  def distinctByWindow(hashes: Array[Long], width: Int): Int = {
+    val mask = (Integer.highestOneBit(math.max(1, 2 * width - 1)) << 1) - 1
+    val keys = new Array[Long](mask + 1)
+    // The window that a slot was last used by: it is free for all others.
+    val usedBy = new Array[Int](mask + 1)
+    var distinct, window, i = 0
+    while (i < hashes.length) {
+      window += 1
+      val end = math.min(hashes.length, i + width)
+      while (i < end) {
+        val hash = hashes(i)
+        var slot = (hash ^ (hash >>> 32)).toInt & mask
+        while (usedBy(slot) == window && keys(slot) != hash) slot = (slot + 1) & mask
+        if (usedBy(slot) != window) {
+          usedBy(slot) = window
+          keys(slot) = hash
+          distinct += 1
+        }
+        i += 1
+      }
+    }
+    distinct
   }
 }
 

@@ -99,6 +99,23 @@ class DistinctEstimatorsSuite extends AnyFunSuite {
       assert(math.max(hybrid / truth, truth / hybrid) <= 1.25, s"$name: hybrid $hybrid of $truth")
     }
   }
+
+  test("different hashes by window, and by chunk") {
+    val random = new Random(5)
+    // Few values, zero among them, of which many fall on one slot.
+    val hashes = Array.fill(1000)(random.nextInt(40).toLong << 10)
+    for (width <- Seq(1, 7, 256, 1000, 5000))
+      assert(HashCounts.distinctByWindow(hashes, width) == hashes.grouped(width).map(_.toSet.size).sum)
+    assert(HashCounts.distinctByWindow(Array.empty, 16) == 0)
+
+    val counts = new HashCounts(40)
+    hashes.grouped(100).foreach { chunk => chunk.foreach(counts.add); counts.nextChunk() }
+    val (rows, chunks) = (hashes.groupBy(identity), hashes.grouped(100).toSeq)
+    def frequencies(of: Long => Int) = rows.keys.toSeq.map(h => math.min(of(h), FrequencyProfile.MaxFrequency))
+    def profiled(p: FrequencyProfile) = p.frequencies.zipWithIndex.flatMap { case (n, i) => Seq.fill(n)(i) }
+    assert(profiled(counts.profile(1000)) == frequencies(rows(_).length).sorted)
+    assert(profiled(counts.collapsed(1000)) == frequencies(h => chunks.count(_.contains(h))).sorted)
+  }
 }
 
 /** Zipf-distributed values: value k with a weight of k^-exponent. */

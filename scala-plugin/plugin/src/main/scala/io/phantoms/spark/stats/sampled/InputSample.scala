@@ -92,7 +92,7 @@ final class InputSample(
     (if (useRejected) chunks.iterator.map(24 + 8L * _.length).sum else 24L * chunks.size)
 
   /** Bytes held: hashes, and what was worked out from them so far. */
-  def weight: Long = ownBytes + synchronized(profiles.size.toLong * InputSample.ProfileBytes)
+  def weight: Long = ownBytes + synchronized(profiles.size.toLong * InputSample.ProfileBytes + looked)
 
   def covers(wanted: Iterable[String]): Boolean = wanted.forall(keys.contains)
 
@@ -181,79 +181,124 @@ final class InputSample(
     math.min(Int.MaxValue.toDouble, passed.toDouble * rows / math.max(1, size)).toInt
 
   private def compute(columns: Array[Int], precise: Boolean): InputSample.Profiles = {
-    val stride = if (precise) 1 else math.max(1, size / InputSample.FewRows)
-    val counts = new HashCounts(size / stride + chunks.size)
-    var rows = 0
-    chunks.indices.foreach { c =>
-      var row = 0
-      while (row < chunkRows(c)) { counts.add(hash(c, row, columns)); rows += 1; row += stride }
+    val at = if (precise) all else few
+    val counts = new HashCounts(at.rows.size + chunks.size)
+    val hashes = at.rows.of(columns)
+    var i = 0
+    at.ends.foreach { end =>
+      while (i < end) { counts.add(hashes(i)); i += 1 }
       counts.nextChunk()
     }
     // Where no row resembles another there are no flows.
     val length =
-      if (useRejected || counts.distinct == rows) 1.0
-      else {
-        val windows = if (precise) InputSample.Windows else InputSample.Windows.take(1)
-        windows.map { case (width, most) => flow(columns, width, most) }.max
-      }
-    InputSample.Profiles(counts.profile(rows), counts.collapsed(rows), length)
+      if (useRejected || counts.distinct == hashes.length) 1.0
+      else at.windows.map(flow(columns, _)).max
+    InputSample.Profiles(counts.profile(hashes.length), counts.collapsed(hashes.length), length)
   }
 
-  /** First rows of the windows of consecutive rows that the sample has. */
-  private def windows(width: Int): IndexedSeq[(Int, Int)] = {
-    val contiguous = partitions.filter(_.hashes.nonEmpty).map(_.contiguous)
-    contiguous.zipWithIndex.flatMap { case (n, chunk) => (0 until n / width).map(w => (chunk, w * width)) }
+  private def flow(columns: Array[Int], windows: Windows): Double =
+    if (windows.near.size == 0) 1.0
+    else {
+      def distinct(rows: Rows): Int = HashCounts.distinctByWindow(rows.of(columns), windows.width)
+      math.max(1.0, distinct(windows.far).toDouble / math.max(1, distinct(windows.near)))
+    }
+
+  /** The rows that estimates look at, and those that are looked at in haste. */
+  private lazy val all = held(new Looked(1, InputSample.Windows))
+  private lazy val few =
+    held(new Looked(math.max(1, size / InputSample.FewRows), InputSample.Windows.take(1), gathered = true))
+
+  // Bytes of these.
+  private var looked = 0L
+
+  private def held(made: Looked): Looked = {
+    looked += (made.rows +: made.windows.flatMap(w => Seq(w.near, w.far))).map(_.bytes).sum
+    made
+  }
+
+  /** @param windows rows of a window, and how many windows are looked at */
+  private final class Looked(stride: Int, of: Seq[(Int, Int)], gathered: Boolean = false) {
+    private val each = chunkRows.map(n => (n + stride - 1) / stride)
+
+    /** Every so many rows of each chunk. */
+    val rows: Rows = {
+      val (chunk, row) = (new Array[Int](each.sum), new Array[Int](each.sum))
+      var at = 0
+      for (c <- chunks.indices; i <- 0 until each(c)) { chunk(at) = c; row(at) = i * stride; at += 1 }
+      new Rows(chunk, row, gathered)
+    }
+
+    /** Where each chunk ends among them. */
+    val ends: IndexedSeq[Int] = each.scanLeft(0)(_ + _).drop(1)
+    val windows: Seq[Windows] = of.map { case (width, most) => new Windows(width, most, gathered) }
   }
 
   /**
    * @param width rows of a window
    * @param most windows looked at
    */
-  private def flow(columns: Array[Int], width: Int, most: Int): Double = {
-    val all = windows(width)
+  private final class Windows(val width: Int, most: Int, gathered: Boolean) {
+    // First rows of the windows of consecutive rows that the sample has.
+    private val firsts = {
+      val contiguous = partitions.filter(_.hashes.nonEmpty).map(_.contiguous)
+      contiguous.zipWithIndex.flatMap { case (n, chunk) => (0 until n / width).map(w => (chunk, w * width)) }
+    }
     // A picked row of a flow must not be followed by the next picked row of the same flow.
-    if (all.isEmpty || size < 4 * width) 1.0
-    else {
-      val chosen = math.min(most, all.size)
+    private val chosen = if (size < 4 * width) 0 else math.min(most, firsts.size)
+
+    /** Windows of rows that follow each other, and as many rows picked from all over the sample. */
+    val (near, far): (Rows, Rows) = {
+      val n = chosen * width
+      val (nearChunk, nearRow) = (new Array[Int](n), new Array[Int](n))
+      val (farChunk, farRow) = (new Array[Int](n), new Array[Int](n))
+      val begins = chunkRows.scanLeft(0)(_ + _)
       val stride = size.toDouble / width
-      var near, far = 0
-      for (i <- 0 until chosen) {
-        val (chunk, first) = all((i.toLong * all.size / chosen).toInt)
-        val consecutive, picked = new HashCounts(width)
-        var j = 0
-        while (j < width) {
-          consecutive.add(hash(chunk, first + j, columns))
-          picked.add(hashOf((i * stride / chosen + j * stride).toInt, columns))
-          j += 1
-        }
-        near += consecutive.distinct
-        far += picked.distinct
+      for (i <- 0 until chosen; j <- 0 until width) {
+        val (chunk, first) = firsts((i.toLong * firsts.size / chosen).toInt)
+        nearChunk(i * width + j) = chunk
+        nearRow(i * width + j) = first + j
+        val picked = (i * stride / chosen + j * stride).toInt
+        val of = begins.lastIndexWhere(_ <= picked)
+        farChunk(i * width + j) = of
+        farRow(i * width + j) = picked - begins(of)
       }
-      math.max(1.0, far.toDouble / math.max(1, near))
+      (new Rows(nearChunk, nearRow, gathered), new Rows(farChunk, farRow, gathered))
     }
   }
 
-  /** Of a row of the whole sample. */
-  private def hashOf(row: Int, columns: Array[Int]): Long = {
-    var chunk = 0
-    var rest = row
-    while (rest >= chunkRows(chunk)) { rest -= chunkRows(chunk); chunk += 1 }
-    hash(chunk, rest, columns)
-  }
+  /**
+   * Some rows of the sample.
+   *
+   * @param gathered whether their hashes are copied, key by key: worth it where many sets of keys are asked for
+   */
+  private final class Rows(chunk: Array[Int], row: Array[Int], gathered: Boolean) {
+    private val columns: Array[Array[Long]] = if (gathered) Array.tabulate(width)(column) else null
 
-  private def hash(chunk: Int, row: Int, columns: Array[Int]): Long = {
-    val hashes = chunks(chunk)
-    val start = row * width
-    var h = 0x9e3779b97f4a7c15L
-    var c = 0
-    while (c < columns.length) {
-      // The finaliser of splitmix64, so that neither order nor equal columns cancel out.
-      h = (h ^ hashes(start + columns(c))) * 0xbf58476d1ce4e5b9L
-      h = (h ^ (h >>> 29)) * 0x94d049bb133111ebL
-      h ^= h >>> 32
-      c += 1
+    def size: Int = row.length
+
+    def bytes: Long = 8L * size * (if (gathered) 1 + width else 1)
+
+    /** Their hashes by a set of keys: sums, since those of single keys are mixed well, each in a way of its own. */
+    def of(keys: Array[Int]): Array[Long] = {
+      val sums = new Array[Long](row.length)
+      java.util.Arrays.fill(sums, InputSample.Golden)
+      keys.foreach { key =>
+        val hashes = if (gathered) columns(key) else column(key)
+        var i = 0
+        while (i < sums.length) { sums(i) += hashes(i); i += 1 }
+      }
+      sums
     }
-    h
+
+    private def column(key: Int): Array[Long] = {
+      val hashes = new Array[Long](row.length)
+      var i = 0
+      while (i < hashes.length) {
+        hashes(i) = InputSample.mixed(chunks(chunk(i))(row(i) * width + key), key)
+        i += 1
+      }
+      hashes
+    }
   }
 }
 
@@ -265,8 +310,18 @@ object InputSample {
   /** With fewer rows past the filters than this, neither their fraction nor their distribution is trusted. */
   val EnoughRows = 256
 
-  /** Rows that an estimate in haste looks at. */
+  /** Rows that an estimate in haste looks at, up to twice as many. */
   private val FewRows = 8192
+
+  private val Golden = 0x9e3779b97f4a7c15L
+
+  /** A hash of one key, so that sums of those of several neither cancel out nor depend on each other. */
+  private def mixed(hash: Long, key: Int): Long = {
+    // The finaliser of splitmix64.
+    var h = (hash ^ (key + 1) * Golden) * 0xbf58476d1ce4e5b9L
+    h = (h ^ (h >>> 29)) * 0x94d049bb133111ebL
+    h ^ (h >>> 32)
+  }
 
   /** Rows of a window in which flows are looked for, and how many windows are looked at. */
   private val Windows = Seq(256 -> 16, 4096 -> 4)
