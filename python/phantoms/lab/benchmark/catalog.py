@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
+from phantoms import outputs
 from phantoms.errors import PhantomsError
 from phantoms.lab.benchmark.engines import ENGINES
-from phantoms.lab.benchmark.forms import FunctionForms, ReportForms, SparkForms
+from phantoms.lab.benchmark.forms import FunctionForms, Log, ReportForms, SparkForms
 from phantoms.lab.benchmark.session import require_repeat
 from phantoms.lab.benchmark.windowed import WindowForms
 from phantoms.lab.benchmark.written import QueryForms
@@ -53,3 +56,27 @@ def possible(sparked: SparkForms, asked: Sequence[str], named: bool) -> list[str
     if named and absent:
         raise PhantomsError("BAD_ARGUMENT", f"{sparked.name} has no {', '.join(absent)}.", "Leave it out.")
     return [f for f in asked if f not in sparked.absent and (named or f not in sparked.named_only)]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a run of a benchmark needs: its forms, those chosen in the order of a round, and its input."""
+
+    sparked: SparkForms
+    chosen: list[str]
+    rows: int
+    path: Path
+
+
+def prepare(
+    name: str, rows: int | None, repeat: int, forms: Sequence[str] | None, json_file: Path | None, log: Log
+) -> Asked:
+    """Check what is asked for before there is data, then generate that; parameters and errors as of `run.run`."""
+    asked = check(name, repeat, forms)
+    sparked = sparked_forms(name)
+    outputs.check(json_file, "--json")
+    from phantoms.lab.data import DATASETS, ensure
+
+    chosen = possible(sparked, asked, named=forms is not None)
+    count = DATASETS[sparked.dataset].default_rows if rows is None else rows
+    return Asked(sparked, chosen, count, ensure(sparked.dataset, count, log=log))

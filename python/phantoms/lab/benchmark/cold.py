@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from phantoms import outputs
 from phantoms.errors import PhantomsError
 from phantoms.lab.benchmark import answers
-from phantoms.lab.benchmark.catalog import check, possible, sparked_forms
+from phantoms.lab.benchmark.catalog import prepare
 from phantoms.lab.benchmark.forms import Log
 from phantoms.lab.benchmark.result import FLOORS, BenchmarkResult
 
@@ -78,14 +77,8 @@ def run_cold(
     PhantomsError
         As `run`; ``COLD_RUN_FAILED`` where a process fails.
     """
-    asked = check(name, repeat, forms)
-    sparked = sparked_forms(name)
-    outputs.check(json_file, "--json")
-    from phantoms.lab.data import DATASETS, ensure
-
-    chosen = possible(sparked, asked, named=forms is not None)
-    count = DATASETS[sparked.dataset].default_rows if rows is None else rows
-    path = ensure(sparked.dataset, count, log=log)
+    asked = prepare(name, rows, repeat, forms, json_file, log)
+    sparked, chosen, count, path = asked.sparked, asked.chosen, asked.rows, asked.path
     log(f"{name}: {sparked.title}; {count:,} rows of {sparked.dataset}, each run in a process of its own")
     _read(path)
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from phantoms.errors import PhantomsError
-from phantoms.lab.benchmark.catalog import check, sparked_forms
+from phantoms.lab.benchmark.catalog import prepare
 from phantoms.lab.benchmark.cold import process
 from phantoms.lab.benchmark.session import driver_memory
 
@@ -66,14 +66,10 @@ def profile(name: str, form: str, rows: int | None, recording: Path) -> dict[str
     PhantomsError
         ``BAD_ARGUMENT`` for an unknown name or form; ``MISSING_JAVA`` without the JDK's ``jfr``; ``COLD_RUN_FAILED``.
     """
-    check(name, 1, [form])
     jfr = shutil.which("jfr")
     if jfr is None:
         raise PhantomsError("MISSING_JAVA", "there is no jfr on the PATH.", "Add the bin folder of a JDK to it.")
-    from phantoms.lab.data import DATASETS, ensure
-
-    dataset = sparked_forms(name).dataset
-    path = ensure(dataset, DATASETS[dataset].default_rows if rows is None else rows, log=print)
+    path = prepare(name, rows, 1, [form], None, print).path
     # Stacks of planning are deep, and what they began with tells what they are for.
     recorder = f"-XX:StartFlightRecording=settings=profile,dumponexit=true,filename={recording}"
     options = f"-Xms{driver_memory()} -XX:FlightRecorderOptions=stackdepth=512 {recorder}"

@@ -9,9 +9,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from phantoms import outputs
 from phantoms.lab.benchmark import answers
-from phantoms.lab.benchmark.catalog import check, possible, sparked_forms
+from phantoms.lab.benchmark.catalog import prepare
 from phantoms.lab.benchmark.engines import ENGINES, Engine
 from phantoms.lab.benchmark.forms import Log, SparkForms
 from phantoms.lab.benchmark.result import FLOORS, BenchmarkResult
@@ -58,14 +57,8 @@ def run(
         data cannot be generated; ``NOT_SHARED`` if a plain form ran through the plugin's operators, or one of the
         plugin without them (those of windows and predicates may: the result tells).
     """
-    asked = check(name, repeat, forms)
-    sparked = sparked_forms(name)
-    outputs.check(json_file, "--json")
-    from phantoms.lab.data import DATASETS, ensure
-
-    chosen = possible(sparked, asked, named=forms is not None)
-    count = DATASETS[sparked.dataset].default_rows if rows is None else rows
-    path = ensure(sparked.dataset, count, log=log)
+    asked = prepare(name, rows, repeat, forms, json_file, log)
+    sparked, chosen, count, path = asked.sparked, asked.chosen, asked.rows, asked.path
     spark = open_session(f"phantoms bench {name}", any(f.startswith("plugin_") for f in chosen), conf)
     sparked.spark = spark
     register(spark, sparked.table, path)
